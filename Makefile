@@ -1,0 +1,30 @@
+# Everything sets itself up: a fresh machine needs Python 3.11+ and nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: search test test-all lint format
+
+search: $(READY)
+	@echo "The search is not part of this version yet. What there is: $(BIN)/pangaea --help"
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+# The long campaigns too: about ten minutes on two cores.
+test-all: $(READY)
+	$(BIN)/python -m pytest -n auto -m "not gpu"
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test]"
+	touch $@

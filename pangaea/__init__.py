@@ -1,0 +1,50 @@
+"""Finds better activation functions for a neural network.
+
+Evolution discovers the form of the function, gradient descent tunes its parameters inside the
+network: *Discovering Parametric Activation Functions* (PANGAEA), on PyTorch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pangaea.activation.module import Activation as Activation
+    from pangaea.activation.module import parameter_groups as parameter_groups
+    from pangaea.errors import PangaeaError as PangaeaError
+    from pangaea.errors import ParseError as ParseError
+    from pangaea.functions.catalog import catalog as catalog
+    from pangaea.functions.catalog import parse as parse
+    from pangaea.functions.equivalence import equivalent as equivalent
+    from pangaea.functions.equivalence import fingerprint as fingerprint
+    from pangaea.functions.expression import Expression as Expression
+    from pangaea.functions.expression import Function as Function
+
+__version__ = "0.1.0"
+
+# Torch takes a second to import, so nothing is imported before it is asked for.
+_HOME = {
+    "Activation": "activation.module",
+    "Expression": "functions.expression",
+    "Function": "functions.expression",
+    "PangaeaError": "errors",
+    "ParseError": "errors",
+    "catalog": "functions.catalog",
+    "equivalent": "functions.equivalence",
+    "fingerprint": "functions.equivalence",
+    "parameter_groups": "activation.module",
+    "parse": "functions.catalog",
+}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'pangaea' has no attribute {name!r}")
+    value = getattr(import_module(f"pangaea.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,35 @@
+"""What can go wrong through no fault of the code: one base class, one sentence each."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PangaeaError(Exception):
+    """An error whose message is meant for a person: what is wrong, and what to do."""
+
+
+class ParseError(PangaeaError, ValueError):
+    """A text that is not a function: where, and what was expected there."""
+
+    def __init__(self, position: int, expected: str, found: str) -> None:
+        super().__init__(f"position {position}: expected {expected}, found {found}")
+        self.position = position
+        self.expected = expected
+        self.found = found
+
+    def __reduce__(self) -> tuple[type, tuple[int, str, str]]:
+        return type(self), (self.position, self.expected, self.found)
+
+
+class UnknownNameError(PangaeaError, ValueError):
+    """A name that stands for nothing here, with the nearest ones that do."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5) or names[:8]
+        shown = name if len(name) <= 60 else name[:57] + "..."
+        super().__init__(f"no {kind} is called {shown!r}; did you mean {', '.join(near)}?")
+        self.arguments = (kind, name, tuple(names))
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, tuple[str, ...]]]:
+        return type(self), self.arguments

@@ -1,0 +1,42 @@
+"""Functions by name: the paper's fixed baselines, and every function that it prints."""
+
+import difflib
+import re
+from functools import cache
+
+from pangaea.errors import ParseError
+from pangaea.functions import parser
+from pangaea.functions.expression import Function
+from pangaea.functions.paper import FIGURES
+
+# Baselines with a shape of their own, not expressions of operators: see `activation.learnable`.
+LEARNABLE = ("prelu", "apl", "pau", "splash")
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+
+
+@cache
+def _catalog() -> dict[str, Function]:
+    texts = {figure.name: figure.function for figure in FIGURES if figure.name not in LEARNABLE}
+    return {name: parser.parse(text) for name, text in texts.items()}
+
+
+def catalog() -> dict[str, Function]:
+    """Name to function: every fixed baseline, and every function that the paper prints."""
+    return dict(_catalog())
+
+
+def parse(text: str) -> Function:
+    """The function that a text means: an expression, or a name of the catalog."""
+    try:
+        return parser.parse(text)
+    except ParseError as error:
+        name = text.strip().lower() if isinstance(text, str) else ""
+        if name in _catalog():
+            return _catalog()[name]
+        if _NAME.fullmatch(name) and (
+            near := difflib.get_close_matches(name, [*_catalog(), *LEARNABLE], cutoff=0.7)
+        ):
+            hint = f"{error.expected} (did you mean {', '.join(near)}?)"
+            raise ParseError(error.position, hint, error.found) from None
+        raise

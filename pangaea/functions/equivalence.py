@@ -1,0 +1,84 @@
+"""Are two functions the same function of x and their parameters? Decided numerically.
+
+A function's fingerprint is a digest of its values, rounded, at fixed points and fixed parameter
+values, the same on every machine and in every run: equal fingerprints mean the same function.
+"""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Sequence
+
+from pangaea.functions.expression import Function
+from pangaea.functions.operators import OPERATORS
+
+# Irrational steps keep exact values off the rounding boundaries, where the last bit would decide.
+# Beyond 6, identities that cancel (cosh x − sinh x = e⁻ˣ) drown in rounding.
+_POINTS = (
+    0.0,
+    *(s * math.sqrt(2) * t for t in (0.02, 0.2, 0.5, 0.9, 1.6, 2.5, 4.2) for s in (1, -1)),
+)
+_DRAWS = (
+    (1.0, 1.0, 1.0),
+    (math.sqrt(0.5), math.sqrt(1.2), math.sqrt(1.9)),
+    (-math.sqrt(0.6), math.sqrt(1.5), math.sqrt(0.3)),
+)
+
+
+class _Column(tuple[float, ...]):
+    """A value at each point; multiplied element by element."""
+
+    def __mul__(self, other: "_Column") -> "_Column":  # type: ignore[override]
+        return _Column([a * b for a, b in zip(self, other, strict=True)])
+
+
+_X = _Column(_POINTS * len(_DRAWS))
+_PARAMETERS = [_Column(draw[i] for draw in _DRAWS for _ in _POINTS) for i in range(3)]
+_ONES = _Column([1.0] * len(_X))
+_OPERATORS = {
+    name: (lambda *inputs, value=row.value: _Column(map(value, *inputs)))
+    for name, row in OPERATORS.items()
+}
+
+
+def fingerprint(function: Function) -> str:
+    """A text that two functions share if they are equivalent."""
+    count = len(function.parameters)
+    if count == 0:
+        return _digest(0, _rounded(function, []))
+    plain = _rounded(function, _PARAMETERS[:count])
+    live = []
+    for i in range(count):
+        # A parameter that changes nothing does not make it another function.
+        others = [*_PARAMETERS[:i], _PARAMETERS[(i + 1) % 3], *_PARAMETERS[i + 1 : count]]
+        still = [*_PARAMETERS[:i], _ONES, *_PARAMETERS[i + 1 : count]]
+        if {_rounded(function, others), _rounded(function, still)} != {plain}:
+            live.append(i)
+    if not live:
+        return _digest(0, _rounded(function.form, []))
+    texts = []
+    for order in itertools.permutations(range(len(live))):
+        values = [_ONES] * count
+        for place, i in zip(order, live, strict=True):
+            values[i] = _PARAMETERS[place]
+        texts.append(_rounded(function, values))
+    # The least over all orders of the parameters, so that their names do not matter.
+    return _digest(len(live), min(texts))
+
+
+def equivalent(f: Function, g: Function) -> bool:
+    """Are `f` and `g` the same function of x and their parameters, whatever these are called?"""
+    return fingerprint(f) == fingerprint(g)
+
+
+def _rounded(function: Function, parameters: Sequence[_Column]) -> str:
+    return ",".join(map(_round, function.apply(_OPERATORS, _X, parameters)))
+
+
+def _round(value: float) -> str:
+    """Six digits, but nothing below 1e-9: sums that should vanish leave that much."""
+    return f"{round(float(f'{value:.5e}'), 9) + 0.0:.5e}"
+
+
+def _digest(live: int, text: str) -> str:
+    return f"{live}:{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"

@@ -1,0 +1,172 @@
+"""Expressions and functions: immutable trees, and the edges that carry parameters.
+
+A path (a tuple of child indices from the root) names a node and its outgoing edge alike.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions import printing
+from pangaea.functions.operators import OPERATORS
+
+Path = tuple[int, ...]
+
+PARAMETERS = ("alpha", "beta", "gamma")
+CONSTANTS = ("zero", "one")
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A node with its inputs, or the input `x`."""
+
+    operator: str
+    inputs: tuple["Expression", ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.operator == "x":
+            arity = 0
+        elif self.operator in OPERATORS:
+            arity = OPERATORS[self.operator].arity
+        else:
+            raise UnknownNameError("operator", self.operator, OPERATORS)
+        if len(self.inputs) != arity:
+            raise PangaeaError(f"{self.operator} has {arity} inputs, got {len(self.inputs)}")
+
+    @property
+    def nodes(self) -> int:
+        return (self.operator != "x") + sum(child.nodes for child in self.inputs)
+
+    @property
+    def edges(self) -> int:
+        return 1 + sum(child.edges for child in self.inputs)
+
+    def walk(self, path: Path = ()) -> Iterator[tuple[Path, "Expression"]]:
+        """Every edge with what it comes from, in the order of the canonical text."""
+        yield path, self
+        for i, child in enumerate(self.inputs):
+            yield from child.walk((*path, i))
+
+    def at(self, path: Path) -> "Expression":
+        found = self
+        for i in path:
+            found = found.inputs[i]
+        return found
+
+    def replaced(self, path: Path, new: "Expression") -> "Expression":
+        """A copy in which `new` stands at the path."""
+        if not path:
+            return new
+        inputs = list(self.inputs)
+        inputs[path[0]] = inputs[path[0]].replaced(path[1:], new)
+        return Expression(self.operator, tuple(inputs))
+
+    def __str__(self) -> str:
+        return printing.canonical(self, ())
+
+
+X = Expression("x")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """An expression together with the edges that carry a parameter each."""
+
+    expression: Expression
+    parameter_edges: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        edges = tuple(sorted(tuple(path) for path in self.parameter_edges))
+        if len(edges) > len(PARAMETERS):
+            raise PangaeaError(f"a function has at most three parameters, got {len(edges)}")
+        if len(set(edges)) < len(edges):
+            raise PangaeaError(f"an edge carries at most one parameter, got {edges}")
+        known = {path for path, _ in self.expression.walk()} if edges else set()
+        for path in edges:
+            if path not in known:
+                raise PangaeaError(f"{self.expression} has no edge {path}")
+        object.__setattr__(self, "parameter_edges", edges)
+
+    @property
+    def nodes(self) -> int:
+        return self.expression.nodes
+
+    @property
+    def edges(self) -> int:
+        return self.expression.edges
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return PARAMETERS[: len(self.parameter_edges)]
+
+    @property
+    def form(self) -> "Function":
+        """The same function without its parameters."""
+        return Function(self.expression)
+
+    def __str__(self) -> str:
+        return printing.canonical(self.expression, self.parameter_edges)
+
+    def __repr__(self) -> str:
+        return f"Function({str(self)!r})"
+
+    def readable(self) -> str:
+        """For people: `α·x − β·log(σ(γ·x))`."""
+        return printing.readable(self.expression, self.parameter_edges)
+
+    def latex(self) -> str:
+        return printing.latex(self.expression, self.parameter_edges)
+
+    def apply(
+        self, operators: Mapping[str, Callable[..., Any]], x: Any, parameters: Sequence[Any]
+    ) -> Any:
+        """The value at `x` in any arithmetic that has the operators and `*`."""
+        factors = dict(zip(self.parameter_edges, parameters, strict=True))
+
+        def value(node: Expression, path: Path) -> Any:
+            if node.operator == "x":
+                result = x
+            elif node.operator in CONSTANTS:
+                # Its input has no say, so nothing of it is computed, and no gradient flows there.
+                result = operators[node.operator](x)
+            else:
+                inputs = [value(child, (*path, i)) for i, child in enumerate(node.inputs)]
+                result = operators[node.operator](*inputs)
+            return factors[path] * result if path in factors else result
+
+        return value(self.expression, ())
+
+    def _values(self, parameters: Mapping[str, float]) -> list[float]:
+        for name in parameters:
+            if name not in self.parameters:
+                raise UnknownNameError(f"parameter of {self}", name, self.parameters)
+        return [parameters.get(name, 1.0) for name in self.parameters]
+
+    def __call__(self, x: float, **parameters: float) -> float:
+        """The value at the number `x`; parameters not given are 1, as they start."""
+        return float(self.apply(_VALUE, float(x), self._values(parameters)))
+
+    def slope(self, x: float, **parameters: float) -> float:
+        """The derivative by `x` at the number `x`."""
+        factors = dict(zip(self.parameter_edges, self._values(parameters), strict=True))
+        return _slope(self.expression, (), float(x), factors)[1]
+
+
+_VALUE = {name: row.value for name, row in OPERATORS.items()}
+
+
+def _slope(
+    node: Expression, path: Path, x: float, factors: Mapping[Path, float]
+) -> tuple[float, float]:
+    if node.operator == "x":
+        value, slope = x, 1.0
+    else:
+        inputs = [_slope(child, (*path, i), x, factors) for i, child in enumerate(node.inputs)]
+        row = OPERATORS[node.operator]
+        at = [value for value, _ in inputs]
+        value = row.value(*at)
+        # A constant input has no say, even where the operator is infinitely steep.
+        slope = sum(by * of for by, (_, of) in zip(row.slopes(*at), inputs, strict=True) if of != 0)
+    factor = factors.get(path, 1.0)
+    return factor * value, factor * slope
