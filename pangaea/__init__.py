@@ -18,21 +18,37 @@ if TYPE_CHECKING:
     from pangaea.functions.equivalence import fingerprint as fingerprint
     from pangaea.functions.expression import Expression as Expression
     from pangaea.functions.expression import Function as Function
+    from pangaea.training.evaluate import Evaluation as Evaluation
+    from pangaea.training.evaluate import evaluate as evaluate
+    from pangaea.training.recipes import Recipe as Recipe
+    from pangaea.training.tasks import Task as Task
+    from pangaea.training.tasks import task as task
+    from pangaea.training.tasks import tasks as tasks
+    from pangaea.training.train import train as train
+    from pangaea.training.train import train_seeds as train_seeds
 
 __version__ = "0.1.0"
 
 # Torch takes a second to import, so nothing is imported before it is asked for.
 _HOME = {
     "Activation": "activation.module",
+    "Evaluation": "training.evaluate",
     "Expression": "functions.expression",
     "Function": "functions.expression",
     "PangaeaError": "errors",
     "ParseError": "errors",
+    "Recipe": "training.recipes",
+    "Task": "training.tasks",
     "catalog": "functions.catalog",
+    "evaluate": "training.evaluate",
     "equivalent": "functions.equivalence",
     "fingerprint": "functions.equivalence",
     "parameter_groups": "activation.module",
     "parse": "functions.catalog",
+    "task": "training.tasks",
+    "tasks": "training.tasks",
+    "train": "training.train",
+    "train_seeds": "training.train",
 }
 
 __all__ = [*_HOME]

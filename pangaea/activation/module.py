@@ -72,6 +72,10 @@ class Activation(nn.Module):
         elif self.scope == "layer" or not initial:
             self._build(())
 
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        return tuple(self._initial)
+
     def _parameter_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if self.scope == "layer" or not self._initial:
             return ()

@@ -1,0 +1,160 @@
+"""How fast training is: our pipeline against a plain PyTorch loop and `torch.compile`.
+
+    python benchmarks/training.py [--task wrn-10-4/cifar100] [--json FILE]
+
+Everything is measured in one run on one machine, so the ratios mean something. Where the data set
+is not at hand, random images of its shape stand in: they take the same time.
+"""
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from dataclasses import replace
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+import pangaea as pg
+from pangaea.training.data import Arrays
+from pangaea.training.run import Run
+from pangaea.training.tasks import Task
+
+FUNCTIONS = {"ReLU": "relu", "A": "log(sigmoid(alpha*x)) * beta*asinh(x)"}
+
+
+def with_data(task: Task) -> Task:
+    if task.data_set.here():
+        return task
+    rng = np.random.Generator(np.random.PCG64(0))
+    classes, shape = task.data_set.classes, task.data_set.shape
+
+    def part(count: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = np.arange(count) % classes
+        return rng.integers(0, 256, (count, *shape), dtype=np.uint8), labels
+
+    arrays = Arrays(train=part(50_000), test=part(10_000))
+    return replace(task, data_set=replace(task.data_set, load=lambda: arrays, here=lambda: True))
+
+
+def synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def milliseconds(step, device: torch.device, steps: int, repeats: int = 5) -> float:
+    """Median over the repeats of the mean time of a step."""
+    for _ in range(10):
+        step()
+    times = []
+    for _ in range(repeats):
+        synchronize(device)
+        started = time.perf_counter()
+        for _ in range(steps):
+            step()
+        synchronize(device)
+        times.append(1000 * (time.perf_counter() - started) / steps)
+    return statistics.median(times)
+
+
+def plain_loop(task: Task, function: str, device: torch.device, half: bool, compiled: bool):
+    """What people write: eager autocast, torch.optim.SGD, a random batch from the device."""
+    torch.manual_seed(0)
+    recipe = task.recipes["full"]
+    model = task.build(function).to(device)
+    if half:
+        model = model.to(memory_format=torch.channels_last)
+    model.train()
+    forward = torch.compile(model) if compiled else model
+    optimizer = torch.optim.SGD(
+        pg.parameter_groups(model, recipe.weight_decay),
+        lr=0.01,
+        momentum=recipe.momentum,
+        nesterov=recipe.nesterov,
+    )
+    images = torch.randn(4096, *task.data_set.shape, device=device)
+    labels = torch.randint(task.data_set.classes, (4096,), device=device)
+
+    def step() -> None:
+        chosen = torch.randint(4096, (recipe.batch,), device=device)
+        x, y = images[chosen], labels[chosen]
+        if half:
+            x = x.contiguous(memory_format=torch.channels_last)
+        with torch.autocast(device.type, torch.bfloat16, enabled=half):
+            loss = F.cross_entropy(forward(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def our_run(task: Task, function: str, device: torch.device, compiled: bool) -> Run:
+    dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+    recipe = task.recipes["full"]
+    return Run(task, function, recipe, 0, device=device, dtype=dtype, compiled=compiled)
+
+
+def epoch_seconds(run: Run, device: torch.device, epochs: int = 5) -> float:
+    """A whole epoch: augmentation, every step, the looks at the loss, validation."""
+    times = []
+    for _ in range(epochs + 1):
+        synchronize(device)
+        started = time.perf_counter()
+        first = run.epoch
+        while run.epoch == first and not run.done:
+            run.advance()
+        synchronize(device)
+        times.append(time.perf_counter() - started)
+    return statistics.median(times[1:])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", default="wrn-10-4/cifar100")
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--skip-compile", action="store_true")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu", 0)
+    torch.backends.cudnn.benchmark = True
+    name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor()
+    task = with_data(pg.task(options.task))
+    print(f"{task.name}, {name}, torch {torch.__version__}, Python {platform.python_version()}")
+    rows = []
+    for label, function in FUNCTIONS.items():
+        row: dict[str, object] = {"function": label}
+        for kind, half in (("eager fp32", False), ("eager bf16", True)):
+            step = plain_loop(task, function, device, half, compiled=False)
+            row[kind] = milliseconds(step, device, options.steps)
+        if not options.skip_compile:
+            started = time.perf_counter()
+            step = plain_loop(task, function, device, True, compiled=True)
+            step()
+            synchronize(device)
+            row["compile seconds"] = time.perf_counter() - started
+            row["compile bf16"] = milliseconds(step, device, options.steps)
+        for kind, compiled in (("ours", False), ("ours compiled", True)):
+            if compiled and options.skip_compile:
+                continue
+            started = time.perf_counter()
+            run = our_run(task, function, device, compiled)
+            run.advance()
+            synchronize(device)
+            row[f"{kind}: seconds to first step"] = time.perf_counter() - started
+            row[f"{kind}: s/epoch"] = epoch_seconds(run, device)
+            row[kind] = 1000 * row[f"{kind}: s/epoch"] / run.batches.steps  # type: ignore[operator]
+            del run
+        row["speed-up over eager bf16"] = row["eager bf16"] / row["ours"]  # type: ignore[operator]
+        rows.append(row)
+        for key, value in row.items():
+            print(f"  {key:32} {value if isinstance(value, str) else f'{value:8.3f}'}", flush=True)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"task": task.name, "device": name, "torch": torch.__version__, "rows": rows}, file, indent=2)
+
+
+if __name__ == "__main__":
+    main()

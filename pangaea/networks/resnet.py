@@ -1,0 +1,116 @@
+"""Residual networks for small images, v1 and v2, as in Keras's CIFAR example.
+
+v1: He et al., arXiv:1512.03385. v2, with preactivation: He et al., arXiv:1603.05027.
+"""
+
+from torch import Tensor, nn
+
+from pangaea.networks.layers import (
+    ActivationFactory,
+    GlobalAveragePool,
+    Shape,
+    batch_norm,
+    blocks_per_stage,
+    convolution,
+    linear,
+    normalized,
+    stages,
+    strided,
+)
+
+
+class BasicBlock(nn.Module):
+    """v1: two 3×3 convolutions and the shortcut, then the activation."""
+
+    def __init__(
+        self, activation: ActivationFactory, inputs: Shape, channels: int, stride: int
+    ) -> None:
+        super().__init__()
+        outputs = strided(inputs, channels, stride)
+        self.branch = nn.Sequential(
+            convolution(inputs[0], channels, 3, stride),
+            *normalized(activation, outputs),
+            convolution(channels, channels, 3),
+            batch_norm(outputs),
+        )
+        self.shortcut = shortcut(inputs, channels, stride)
+        self.activation = activation(outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.activation(self.shortcut(x) + self.branch(x))
+        return y
+
+
+class Bottleneck(nn.Module):
+    """v2: 1×1, 3×3 and 1×1 convolutions, each after a batch norm and an activation."""
+
+    def __init__(
+        self,
+        activation: ActivationFactory,
+        inputs: Shape,
+        inner: int,
+        channels: int,
+        stride: int,
+        *,
+        preactivation: bool,
+    ) -> None:
+        super().__init__()
+        features = strided(inputs, inner, stride)
+        self.branch = nn.Sequential(
+            *(normalized(activation, inputs) if preactivation else ()),
+            convolution(inputs[0], inner, 1, stride),
+            *normalized(activation, features),
+            convolution(inner, inner, 3),
+            *normalized(activation, features),
+            convolution(inner, channels, 1),
+        )
+        self.shortcut = shortcut(inputs, channels, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.shortcut(x) + self.branch(x)
+        return y
+
+
+def shortcut(inputs: Shape, channels: int, stride: int) -> nn.Module:
+    """The input itself, or its 1×1 projection where the number of channels changes."""
+    if inputs[0] == channels:
+        return nn.Identity()
+    return convolution(inputs[0], channels, 1, stride)
+
+
+def resnet_v1(
+    depth: int, activation: ActivationFactory, *, classes: int, shape: Shape
+) -> nn.Module:
+    """ResNet-v1: three stages of (depth - 2) / 6 basic blocks with 16, 32 and 64 channels."""
+    blocks = blocks_per_stage("ResNet-v1", depth, layers=6, others=2)
+    features = strided(shape, 16, 1)
+    layers: list[nn.Module] = [convolution(shape[0], 16, 3), *normalized(activation, features)]
+    for channels, stride in stages(16, 32, 64, blocks=blocks):
+        layers.append(BasicBlock(activation, features, channels, stride))
+        features = strided(features, channels, stride)
+    return nn.Sequential(*layers, GlobalAveragePool(), linear(features[0], classes))
+
+
+def resnet_v2(
+    depth: int, activation: ActivationFactory, *, classes: int, shape: Shape
+) -> nn.Module:
+    """ResNet-v2: three stages of (depth - 2) / 9 bottlenecks with 64, 128 and 256 channels."""
+    blocks = blocks_per_stage("ResNet-v2", depth, layers=9, others=2)
+    widths = {16: 64, 64: 128, 128: 256}  # inside a bottleneck: at its output
+    features = strided(shape, 16, 1)
+    stem = nn.Sequential(convolution(shape[0], 16, 3), *normalized(activation, features))
+    body: list[nn.Module] = []
+    for inner, stride in stages(*widths, blocks=blocks):
+        channels = widths[inner]
+        # The stem has just activated what the very first block reads.
+        body.append(
+            Bottleneck(activation, features, inner, channels, stride, preactivation=bool(body))
+        )
+        features = strided(features, channels, stride)
+    return nn.Sequential(
+        stem,
+        *body,
+        *normalized(activation, features),
+        GlobalAveragePool(),
+        linear(features[0], classes),
+    )

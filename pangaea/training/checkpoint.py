@@ -1,0 +1,66 @@
+"""Checkpoints: written aside, synced, renamed, checksummed, the previous one kept."""
+
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pangaea.errors import PangaeaError
+from pangaea.training.data import replacing
+
+_HEADER = b"pangaea checkpoint 1\n"
+
+
+def save(path: Path, identity: dict[str, Any], state: dict[str, Any]) -> None:
+    """Keep a state under `path`; the one before it stays beside it."""
+    buffer = io.BytesIO()
+    torch.save({"identity": json.dumps(identity, sort_keys=True), "state": state}, buffer)
+    payload = buffer.getvalue()
+    try:
+        if path.exists():
+            path.replace(_previous(path))
+        with replacing(path) as file:
+            file.write(_HEADER + hashlib.sha256(payload).hexdigest().encode() + b"\n")
+            file.write(payload)
+    except OSError as error:
+        raise PangaeaError(
+            f"the checkpoint {path} could not be written: {error.strerror or error}; "
+            "make room there, or choose another folder, and start the same run again"
+        ) from error
+
+
+def load(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+    """The last whole state kept under `path`, or None."""
+    for candidate in (path, _previous(path)):
+        saved = _read(candidate)
+        if saved is None:
+            continue
+        if saved["identity"] != json.dumps(identity, sort_keys=True):
+            raise PangaeaError(
+                f"{candidate} belongs to another run ({saved['identity']}); choose another folder"
+            )
+        state: dict[str, Any] = saved["state"]
+        return state
+    return None
+
+
+def _previous(path: Path) -> Path:
+    return path.with_name(path.name + ".previous")
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise PangaeaError(f"{path} cannot be read: {error.strerror or error}") from error
+    checksum, _, payload = content.removeprefix(_HEADER).partition(b"\n")
+    whole = content.startswith(_HEADER)
+    if not whole or hashlib.sha256(payload).hexdigest().encode() != checksum:
+        return None  # cut off or damaged: the one before it is whole
+    saved: dict[str, Any] = torch.load(io.BytesIO(payload), weights_only=True, map_location="cpu")
+    return saved

@@ -1,0 +1,345 @@
+"""One training run, taken a step at a time, so that several can share a GPU."""
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from pangaea.activation.module import Activation, Scope, Spec, parameter_groups, resolve
+from pangaea.training.batches import TrainingBatches, judging_batches
+from pangaea.training.data import (
+    Normalization,
+    TestData,
+    TrainingData,
+    ValidationData,
+    normalization,
+    split,
+    test_data,
+)
+from pangaea.training.recipes import Recipe
+from pangaea.training.result import TrainingResult
+from pangaea.training.tasks import Task
+
+# Cross-entropy of a network that still learns is below 20; beyond this it never comes back.
+EXPLODED = 1e4
+# A look at the loss makes the host wait for the GPU: every 32 steps it costs nothing measurable.
+LOOK_EVERY = {"cuda": 32, "cpu": 1}
+_WARMUP_STEPS = 3  # before a graph is captured: libraries choose their algorithms then
+
+
+class Run:
+    """A network in training: `advance` takes a step, until it is `done`."""
+
+    def __init__(
+        self,
+        task: Task,
+        function: Spec,
+        recipe: Recipe,
+        seed: int,
+        *,
+        scope: Scope | None = None,
+        data: str = "validation",
+        device: torch.device,
+        dtype: torch.dtype,
+        compiled: bool = False,
+    ) -> None:
+        self.task, self.recipe, self.seed, self.device, self.dtype = (
+            task,
+            recipe,
+            seed,
+            device,
+            dtype,
+        )
+        self.result = TrainingResult(
+            task=task.name,
+            function=str(resolve(function)),
+            scope=scope,
+            seed=seed,
+            data=data,
+            device=_device_name(device),
+        )
+        self._started = time.perf_counter()
+        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+        with self._context():
+            training, validation, test, normal = _parts(task, recipe, device, data == "test")
+            torch.manual_seed(_stream(seed, 0))
+            model = task.build(function, scope)
+            memory = torch.channels_last if len(task.data_set.shape) == 3 else torch.preserve_format
+            self.model = model.to(device, memory_format=memory)  # type: ignore[call-overload]
+            self._forward = torch.compile(self.model) if compiled else self.model
+            self.batches = TrainingBatches(training, normal, recipe, dtype)
+            self._validation = judging_batches(validation, normal, dtype)
+            self._test = judging_batches(test, normal, dtype) if test is not None else None
+            self._prepare()
+        self.epoch = self.at = 0
+        self.done = False
+        self._order = self.generator.get_state()
+        self._graph: torch.cuda.CUDAGraph | None = None
+
+    def _prepare(self) -> None:
+        recipe, device = self.recipe, self.device
+        self.generator = torch.Generator(device).manual_seed(_stream(self.seed, 1))
+        torch.manual_seed(_stream(self.seed, 2))  # dropout draws from the device's own generator
+        self.activations = [m for m in self.model.modules() if isinstance(m, Activation)]
+        groups = parameter_groups(self.model, recipe.weight_decay)
+        if recipe.activation_rate is not None:
+            own = {id(p) for m in self.activations for p in m.parameters()}
+            plain = groups[1]["params"]
+            groups[1]["params"] = [p for p in plain if id(p) not in own]
+            activation = [p for p in plain if id(p) in own]
+            groups.append({"params": activation, "weight_decay": 0.0})
+        groups = [group for group in groups if group["params"]]
+        steps, total = self.batches.steps, self.batches.steps * recipe.epochs
+        rates = torch.tensor([recipe.rate_at(i / steps) for i in range(total)], device=device)
+        self.rates = rates.float()
+        # The rate is a tensor on the device, so that a captured step can change it.
+        self.rate = torch.zeros((), device=device)
+        for i, group in enumerate(groups):
+            constant = recipe.activation_rate is not None and i == 2
+            group["lr"] = (
+                torch.tensor(recipe.activation_rate, device=device) if constant else self.rate
+            )
+        self.optimizer = torch.optim.SGD(
+            groups, lr=self.rate, momentum=recipe.momentum, nesterov=recipe.nesterov, fused=True
+        )
+        for group in self.optimizer.param_groups:
+            for p in group["params"]:
+                self.optimizer.state[p]["momentum_buffer"] = torch.zeros_like(p)
+        self.taken = torch.zeros(1, dtype=torch.int64, device=device)  # steps so far
+        self.place = torch.zeros(1, dtype=torch.int64, device=device)  # step within the epoch
+        self.loss = torch.zeros((), device=device)
+        self.correct = torch.zeros((), dtype=torch.int64, device=device)
+        self._means: list[Tensor] = []
+        self._note_parameters()
+
+    @contextlib.contextmanager
+    def _context(self) -> Iterator[None]:
+        if self.stream is None:
+            yield
+        else:
+            with torch.cuda.stream(self.stream):
+                yield
+
+    def _autocast(self) -> contextlib.AbstractContextManager[object]:
+        half = self.dtype in (torch.bfloat16, torch.float16)
+        return torch.autocast(self.device.type, self.dtype, enabled=half)
+
+    def advance(self) -> None:
+        """Take one step, with what belongs before the first and after the last of an epoch."""
+        if self.at == 0:
+            self._begin_epoch()
+        with self._context():
+            if self._graph is None:
+                self._body()
+            else:
+                self._graph.replay()
+        self.at += 1
+        if (self.at % LOOK_EVERY[self.device.type] == 0 or self._full()) and not self._healthy():
+            return
+        if self._full():
+            self._end_epoch()
+            self.at = 0
+
+    @property
+    def part(self) -> float:
+        """What part of the training is done."""
+        if self.done:
+            return 1.0
+        return (self.epoch + self.at / self.batches.steps) / self.recipe.epochs
+
+    def _full(self) -> bool:
+        return self.at == self.batches.steps
+
+    def _begin_epoch(self) -> None:
+        with self._context():
+            self._order = self.generator.get_state()
+            self.batches.refill(self.generator)
+            for counter in (self.place, self.loss, self.correct):
+                counter.zero_()
+            self._ready()
+
+    def _ready(self) -> None:
+        self.model.train()
+        if self.stream is not None and self._graph is None:
+            self._capture()
+
+    def _body(self) -> None:
+        """One step: everything on the device, nothing that depends on the host."""
+        inputs = self.batches.inputs.index_select(0, self.place)[0]
+        labels = self.batches.labels.index_select(0, self.place)[0]
+        self.rate.copy_(self.rates.index_select(0, self.taken)[0])
+        with self._autocast():
+            logits = self._forward(self.batches.as_input(inputs))
+        logits = logits.float()
+        loss = F.cross_entropy(logits, labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        with torch.no_grad():
+            self.loss += loss
+            self.correct += (logits.argmax(1) == labels).sum()
+            self.place += 1
+            self.taken += 1
+
+    def _capture(self) -> None:
+        """Record the step as a CUDA graph; the steps tried before leave no trace."""
+        kept, noise = [t.clone() for t in self._state()], self._noise_state()
+        for _ in range(_WARMUP_STEPS):
+            self._body()
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.cuda.current_stream().synchronize()
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph, stream=self.stream):
+            self._body()
+        with torch.no_grad():
+            for tensor, before in zip(self._state(), kept, strict=True):
+                tensor.copy_(before)
+        self._set_noise_state(noise)
+
+    def _state(self) -> list[Tensor]:
+        """Everything that a step changes."""
+        momentum = [state["momentum_buffer"] for state in self.optimizer.state.values()]
+        model = [*self.model.parameters(), *self.model.buffers()]
+        return [*model, *momentum, self.taken, self.place, self.loss, self.correct, self.rate]
+
+    def _healthy(self) -> bool:
+        """Has the loss stayed finite and sane in this epoch? If not, the run ends here."""
+        with self._context():
+            loss = self.loss.item() / self.at
+        if math.isfinite(loss) and loss <= EXPLODED:
+            return True
+        at = self.epoch * self.batches.steps + self.at
+        self.fail(
+            "exploded" if math.isfinite(loss) else "diverged",
+            f"the loss was {loss:.4g} after {at} steps (epoch {self.epoch + 1})",
+        )
+        return False
+
+    def fail(self, reason: str, detail: str) -> None:
+        self.result.failure, self.result.detail, self.result.accuracy = reason, detail, None
+        self.close()
+
+    def _end_epoch(self) -> None:
+        with self._context():
+            count = self.batches.steps * self.batches.batch
+            self.result.loss.append(self.loss.item() / self.batches.steps)
+            self.result.training.append(100 * self.correct.item() / count)
+            self._note_parameters()
+            self.epoch += 1
+            last = self.epoch == self.recipe.epochs
+            if last or self.epoch % self.recipe.judge_every == 0:
+                self.result.validation[self.epoch] = self._accuracy(self._validation)
+            if last:
+                self._finish()
+
+    def _finish(self) -> None:
+        self.result.accuracy = (
+            self.result.validation[self.epoch] if self._test is None else self._accuracy(self._test)
+        )
+        if self.result.training[-1] < self.recipe.valid_above:
+            self.fail("untrained", f"training accuracy ended at {self.result.training[-1]:.2f}%")
+        self.close()
+
+    def close(self) -> None:
+        """Note what is still on the device, and let it go."""
+        names = self.activations[0].parameter_names if self.activations else ()
+        table = torch.stack(self._means).tolist() if names else []
+        for i, name in enumerate(names):
+            self.result.parameters[name] = [epoch[i] for epoch in table]
+        self.result.seconds = time.perf_counter() - self._started
+        self.done, self._graph = True, None
+
+    def checkpoint(self) -> dict[str, Any]:
+        """All that is needed to go on from here."""
+        with self._context():
+            return {
+                "epoch": self.epoch,
+                "at": self.at,
+                "order": self._order,
+                "state": [t.detach().cpu() for t in self._state()],
+                "means": [t.cpu() for t in self._means],
+                "noise": self._noise_state(),
+                "result": self.result.as_dict(),
+            }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a checkpoint of the same run, in the middle of an epoch or between two."""
+        self.epoch, self.at = saved["epoch"], saved["at"]
+        self.result = TrainingResult(**saved["result"])
+        self._started -= self.result.seconds
+        if self.result.accuracy is not None or self.result.failure is not None:
+            self.done = True
+            return
+        with self._context(), torch.no_grad():
+            self.generator.set_state(saved["order"])
+            self._means = [t.to(self.device) for t in saved["means"]]
+            if self.at:
+                self._order = saved["order"]
+                self.batches.refill(self.generator)
+            for tensor, before in zip(self._state(), saved["state"], strict=True):
+                tensor.copy_(before)
+            self._set_noise_state(saved["noise"])
+            self._ready()
+
+    def _noise_state(self) -> Tensor:
+        return (
+            torch.get_rng_state() if self.stream is None else torch.cuda.get_rng_state(self.device)
+        )
+
+    def _set_noise_state(self, state: Tensor) -> None:
+        if self.stream is None:
+            torch.set_rng_state(state)
+        else:
+            torch.cuda.set_rng_state(state, self.device)
+
+    def _note_parameters(self) -> None:
+        with torch.no_grad():
+            names = self.activations[0].parameter_names if self.activations else ()
+            if names:
+                means = [
+                    torch.stack([getattr(m, n).mean() for m in self.activations]) for n in names
+                ]
+                self._means.append(torch.stack(means))
+
+    def _accuracy(self, batches: list[tuple[Tensor, Tensor]]) -> float:
+        self.model.eval()
+        correct = torch.zeros((), dtype=torch.int64, device=self.device)
+        with torch.no_grad(), self._autocast():
+            for inputs, labels in batches:
+                correct += (self.model(inputs).argmax(1) == labels).sum()
+        return 100 * correct.item() / sum(len(labels) for _, labels in batches)
+
+
+def _stream(seed: int, purpose: int) -> int:
+    """Independent seeds for the weights, the order of the data and the noise of a run."""
+    return int(np.random.SeedSequence((seed, purpose)).generate_state(1, np.uint64)[0] >> 1)
+
+
+def _device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+_PARTS: dict[
+    tuple[str, bool, torch.device], tuple[TrainingData, ValidationData, Normalization]
+] = {}
+
+
+def _parts(
+    task: Task, recipe: Recipe, device: torch.device, with_test: bool
+) -> tuple[TrainingData, ValidationData, TestData | None, Normalization]:
+    """The data on the device, kept there for the next candidate."""
+    key = (task.data_set.name, recipe.featurewise, device)
+    if key not in _PARTS:
+        training, validation = split(task.data_set)
+        normal = normalization(training, featurewise=recipe.featurewise)
+        _PARTS.clear()  # one data set at a time
+        _PARTS[key] = training.to(device), validation.to(device), normal.to(device)
+    training, validation, normal = _PARTS[key]
+    test = test_data(task.data_set).to(device) if with_test else None
+    return training, validation, test, normal

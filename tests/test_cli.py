@@ -1,0 +1,225 @@
+"""The program as a person runs it: what it prints, and what it says to mistakes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import pangaea as pg
+from pangaea.cli import main
+from pangaea.functions.catalog import LEARNABLE
+from pangaea.functions.paper import FIGURES
+
+Done = subprocess.CompletedProcess[str]
+
+PROGRAM = (sys.executable, "-c", "from pangaea.cli import main; main()")
+# Nothing of the caller's: a CI machine asks for colours where there is no terminal.
+PLAIN = (("COLUMNS", "120"), ("NO_COLOR", "1"))
+
+
+@cache
+def run(*arguments: str, env: tuple[tuple[str, str], ...] = PLAIN) -> Done:
+    return subprocess.run(
+        [*PROGRAM, *arguments], env=dict(env), capture_output=True, encoding="utf-8", timeout=60
+    )
+
+
+@pytest.fixture
+def run_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Done]:
+    """The same without a process of its own, for the tests that go through many texts."""
+
+    def run(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["pangaea", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return Done(arguments, left.value.code, said.out, said.err)
+
+    return run
+
+
+def output(done: Done) -> str:
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def complaint(done: Done) -> str:
+    """The one sentence that a mistake is answered with."""
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.endswith("\n")
+    return done.stderr
+
+
+def cells(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def test_the_version_is_the_packages() -> None:
+    assert output(run("--version")) == f"pangaea {pg.__version__}\n"
+
+
+def test_help_lists_the_commands() -> None:
+    words = [row[1:2] for row in cells(output(run("--help")))]
+    assert all([command] in words for command in ("space", "list", "show"))
+
+
+def test_space_shows_both_totals_and_says_why_they_differ() -> None:
+    rows = cells(output(run("space")))
+    assert ["total", ":", "10,339,202,744,514"] in rows
+    assert ["paper", ":", "10,170,042,948,450"] in rows
+    assert ["7", "3", "4", "11", "5", "211,449,745,080"] in rows
+    why = "one arrangement of three binary and four unary nodes; there are five"
+    assert why in " ".join(output(run("space")).split())
+
+
+def test_list_names_the_whole_catalog() -> None:
+    first = {row[0] for row in cells(output(run("list"))) if row}
+    assert {*pg.catalog(), *LEARNABLE} - first == set()
+
+
+def test_list_shows_the_papers_best_accuracy_beside_its_function() -> None:
+    (line,) = (line for line in output(run("list")).splitlines() if line.startswith("wrn-1 "))
+    assert "73.20 ± 0.37" in line
+
+
+def test_list_of_one_table_shows_that_table_only() -> None:
+    rows = cells(output(run("list", "--table", "scale_up")))
+    assert rows[0] == ["name", "function", "wrn-16-8", "resnet-v1-110", "resnet-v2-110"]
+    body = rows[1 : rows.index([])]
+    assert {row[0] for row in body} == {f.name for f in FIGURES if f.table == "scale_up"}
+    assert ["wrn-1", "log(σ(α·x))·β·asinh(x)", "78.36", "±", "0.17", "(3)"] in body
+
+
+def test_an_unknown_table_is_answered_with_tables_that_exist() -> None:
+    said = complaint(run("list", "--table", "nonsense"))
+    assert "'nonsense'" in said
+    assert any(figure.table in said for figure in FIGURES)
+
+
+def test_list_as_json_has_every_figure() -> None:
+    listed = json.loads(output(run("list", "--json")))
+    assert len(listed) == len(FIGURES)
+    first = {key: listed[0][key] for key in ("name", "network", "mean", "sd", "n", "failed")}
+    assert first == {
+        "name": "wrn-1",
+        "network": "wrn-10-4",
+        "mean": 73.2,
+        "sd": 0.37,
+        "n": 10,
+        "failed": None,
+    }
+
+
+def test_show_explains_an_expression_and_draws_it_in_a_file(tmp_path: Path) -> None:
+    picture = tmp_path / "curve.png"
+    text = "alpha*x - log(sigmoid(beta*x))"
+    shown = output(run("show", text, "--alpha", "2", "--png", str(picture)))
+    rows = cells(shown)
+    assert ["function", "α·x", "−", "log(σ(β·x))"] in rows
+    assert ["canonical", "sub(alpha*x,", "logsigmoid(beta*x))"] in rows
+    assert ["LaTeX", r"\alpha", "x", "-", r"\log(\sigma(\beta", "x))"] in rows
+    assert ["parameters", "alpha,", "beta"] in rows
+    # 2x + log(1 + e⁻ˣ) and its slope 2 − 1/(1 + eˣ)
+    assert ["0", "0.693147", "1.5"] in rows
+    assert ["1", "2.31326", "1.73106"] in rows
+    assert str(picture) in shown
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    with Image.open(picture) as image:
+        assert 400 <= image.height < image.width <= 2000
+        colours = {colour[:3]: n for n, colour in image.getcolors(2**24)}
+    assert colours[0x00, 0x72, 0xB2] > image.width
+
+
+def test_show_takes_a_name_of_the_catalog() -> None:
+    shown = output(run("show", "wrn-1"))
+    rows = cells(shown)
+    assert ["canonical", "mul(logsigmoid(alpha*x),", "beta*asinh(x))"] in rows
+    assert ["├──", "logsigmoid"] in rows
+    assert ["└──", "β·asinh"] in rows
+    assert sum("┤" in line for line in shown.splitlines()) == 15
+
+
+def test_show_takes_a_learnable_baseline() -> None:
+    rows = cells(output(run("show", "prelu")))
+    assert ["canonical", "prelu"] in rows
+    assert ["-2", "-0.5", "0.25"] in rows
+    assert ["kinks", "at", "x", "=", "0"] in rows
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("exp(exp(exp(x)))", ["5", "inf", "inf"]),
+        ("pow(x, tanh(x))", ["-1", "nan", "nan"]),
+        ("1/x", ["0", "0", "0"]),
+        ("zero(x)", ["function", "0"]),
+    ],
+)
+def test_show_copes_with_functions_that_explode_or_are_undefined(
+    text: str, row: list[str], run_here: Callable[..., Done]
+) -> None:
+    shown = output(run_here("show", text))
+    assert row in cells(shown)
+    assert sum("┤" in line for line in shown.splitlines()) == 15
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("relu(x", "position 6"),
+        ("wibble(x)", "'wibble'"),
+        ("", "the end"),
+        ("x + \x1b[31m\n\x07", "U+001B"),
+        ("x+" * 2500, "4096 bytes"),
+    ],
+    ids=["unbalanced", "unknown", "empty", "control", "long"],
+)
+def test_a_text_that_is_no_function_is_answered_in_one_sentence(
+    text: str, reason: str, run_here: Callable[..., Done]
+) -> None:
+    said = complaint(run_here("show", text))
+    assert reason in said
+    assert len(said) < 200
+    assert said.rstrip("\n").isprintable()
+
+
+def test_a_file_that_cannot_be_written_is_answered_in_one_sentence() -> None:
+    said = complaint(run("show", "relu", "--png", "/nonexistent/dir/x.png"))
+    assert "/nonexistent/dir/x.png" in said
+
+
+@pytest.mark.parametrize("arguments", [("wibble",), ("show", "relu", "--wibble")])
+def test_an_unknown_command_or_option_is_named_and_refused(arguments: tuple[str, ...]) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert arguments[-1] in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("list", "--json")])
+def test_a_reader_that_goes_away_ends_the_program_silently(arguments: tuple[str, ...]) -> None:
+    with subprocess.Popen(
+        [*PROGRAM, *arguments], env=dict(PLAIN), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (1, b"")
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("show", "relu")])
+def test_output_to_a_file_has_no_escape_codes(arguments: tuple[str, ...]) -> None:
+    done = run(*arguments, env=(("COLUMNS", "120"), ("TERM", "xterm-256color")))
+    assert done.stdout + done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
