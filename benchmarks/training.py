@@ -153,7 +153,11 @@ def main() -> None:
             print(f"  {key:32} {value if isinstance(value, str) else f'{value:8.3f}'}", flush=True)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"task": task.name, "device": name, "torch": torch.__version__, "rows": rows}, file, indent=2)
+            json.dump(
+                {"task": task.name, "device": name, "torch": torch.__version__, "rows": rows},
+                file,
+                indent=2,
+            )
 
 
 if __name__ == "__main__":

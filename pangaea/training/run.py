@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import resource
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from pangaea.activation.module import Activation, Scope, Spec, parameter_groups, resolve
 from pangaea.training.batches import TrainingBatches, judging_batches
@@ -30,6 +31,7 @@ from pangaea.training.tasks import Task
 EXPLODED = 1e4
 # A look at the loss makes the host wait for the GPU: every 32 steps it costs nothing measurable.
 LOOK_EVERY = {"cuda": 32, "cpu": 1}
+_MULTIPLYING = (nn.Conv1d, nn.Conv2d, nn.Linear)  # what runs in half precision
 _WARMUP_STEPS = 3  # before a graph is captured: libraries choose their algorithms then
 
 
@@ -72,6 +74,9 @@ class Run:
             model = task.build(function, scope)
             memory = torch.channels_last if len(task.data_set.shape) == 3 else torch.preserve_format
             self.model = model.to(device, memory_format=memory)  # type: ignore[call-overload]
+            for module in self.model.modules():
+                if isinstance(module, _MULTIPLYING):
+                    module.to(dtype)
             self._forward = torch.compile(self.model) if compiled else self.model
             self.batches = TrainingBatches(training, normal, recipe, dtype)
             self._validation = judging_batches(validation, normal, dtype)
@@ -94,6 +99,15 @@ class Run:
             groups[1]["params"] = [p for p in plain if id(p) not in own]
             activation = [p for p in plain if id(p) in own]
             groups.append({"params": activation, "weight_decay": 0.0})
+        # Weights in half precision are copies of float32 ones, which the optimizer moves: two
+        # kernels a step instead of autocast's two for each of them (0.3 ms of 1.6 for WRN-10-4).
+        self._copies = [p for p in self.model.parameters() if p.dtype != torch.float32]
+        self._masters = [p.detach().float() for p in self._copies]
+        for master in self._masters:
+            master.grad = torch.zeros_like(master)
+        moved = dict(zip(map(id, self._copies), self._masters, strict=True))
+        for group in groups:
+            group["params"] = [moved.get(id(p), p) for p in group["params"]]
         groups = [group for group in groups if group["params"]]
         steps, total = self.batches.steps, self.batches.steps * recipe.epochs
         rates = torch.tensor([recipe.rate_at(i / steps) for i in range(total)], device=device)
@@ -125,10 +139,6 @@ class Run:
         else:
             with torch.cuda.stream(self.stream):
                 yield
-
-    def _autocast(self) -> contextlib.AbstractContextManager[object]:
-        half = self.dtype in (torch.bfloat16, torch.float16)
-        return torch.autocast(self.device.type, self.dtype, enabled=half)
 
     def advance(self) -> None:
         """Take one step, with what belongs before the first and after the last of an epoch."""
@@ -174,13 +184,17 @@ class Run:
         inputs = self.batches.inputs.index_select(0, self.place)[0]
         labels = self.batches.labels.index_select(0, self.place)[0]
         self.rate.copy_(self.rates.index_select(0, self.taken)[0])
-        with self._autocast():
-            logits = self._forward(self.batches.as_input(inputs))
-        logits = logits.float()
+        logits = self._forward(self.batches.as_input(inputs)).float()
         loss = F.cross_entropy(logits, labels)
-        self.optimizer.zero_grad(set_to_none=True)
+        self.model.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
+        if self._copies:
+            gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._copies]
+            torch._foreach_copy_([m.grad for m in self._masters], gradients)
         self.optimizer.step()
+        if self._copies:
+            with torch.no_grad():
+                torch._foreach_copy_(self._copies, self._masters)
         with torch.no_grad():
             self.loss += loss
             self.correct += (logits.argmax(1) == labels).sum()
@@ -192,7 +206,7 @@ class Run:
         kept, noise = [t.clone() for t in self._state()], self._noise_state()
         for _ in range(_WARMUP_STEPS):
             self._body()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.model.zero_grad(set_to_none=True)
         torch.cuda.current_stream().synchronize()
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph, stream=self.stream):
@@ -205,7 +219,7 @@ class Run:
     def _state(self) -> list[Tensor]:
         """Everything that a step changes."""
         momentum = [state["momentum_buffer"] for state in self.optimizer.state.values()]
-        model = [*self.model.parameters(), *self.model.buffers()]
+        model = [*self.model.parameters(), *self._masters, *self.model.buffers()]
         return [*model, *momentum, self.taken, self.place, self.loss, self.correct, self.rate]
 
     def _healthy(self) -> bool:
@@ -253,6 +267,7 @@ class Run:
         for i, name in enumerate(names):
             self.result.parameters[name] = [epoch[i] for epoch in table]
         self.result.seconds = time.perf_counter() - self._started
+        self.result.peak_memory = _peak_memory(self.device)
         self.done, self._graph = True, None
 
     def checkpoint(self) -> dict[str, Any]:
@@ -310,7 +325,7 @@ class Run:
     def _accuracy(self, batches: list[tuple[Tensor, Tensor]]) -> float:
         self.model.eval()
         correct = torch.zeros((), dtype=torch.int64, device=self.device)
-        with torch.no_grad(), self._autocast():
+        with torch.no_grad():
             for inputs, labels in batches:
                 correct += (self.model(inputs).argmax(1) == labels).sum()
         return 100 * correct.item() / sum(len(labels) for _, labels in batches)
@@ -319,6 +334,13 @@ class Run:
 def _stream(seed: int, purpose: int) -> int:
     """Independent seeds for the weights, the order of the data and the noise of a run."""
     return int(np.random.SeedSequence((seed, purpose)).generate_state(1, np.uint64)[0] >> 1)
+
+
+def _peak_memory(device: torch.device) -> int:
+    """Bytes: on a GPU since the last run began alone there, on the CPU of the whole process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _device_name(device: torch.device) -> str:

@@ -145,6 +145,8 @@ class _Job:
 def _drive(jobs: list[_Job], report: Progress) -> list[TrainingResult]:
     """Take the runs forward side by side, each a step in turn."""
     try:
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            torch.cuda.reset_peak_memory_stats()
         runs = [job.start() for job in jobs]
         saved = time.monotonic()
         while live := [run for run in runs if not run.done]:

@@ -1,24 +1,26 @@
+from collections.abc import Callable
+
 import pytest
-import torch
 from torch import nn
 
 from pangaea.networks import network
+from pangaea.networks.layers import Shape
 
-torch.set_num_threads(1)  # two processes with two threads each ran up to 60 times slower
-
-
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
+Asked = Callable[[str, Shape], list[Shape]]
 
 
 @pytest.fixture
-def shapes():
+def shapes() -> Asked:
     """The feature shapes a network asks activations for, in order."""
 
-    def ask(name, shape):
-        asked = []
-        network(name, lambda s: asked.append(s) or nn.ReLU(), classes=10, shape=shape)
+    def ask(name: str, shape: Shape) -> list[Shape]:
+        asked: list[Shape] = []
+
+        def activation(features: Shape) -> nn.Module:
+            asked.append(features)
+            return nn.ReLU()
+
+        network(name, activation, classes=10, shape=shape)
         return asked
 
     return ask

@@ -4,10 +4,11 @@ from torch import nn
 
 from pangaea.networks import network
 from pangaea.networks.all_cnn import halving
+from tests.networks.conftest import Asked
 
 
 @pytest.mark.parametrize(("classes", "total"), [(10, 1_369_738), (100, 1_387_108)])
-def test_all_cnn_c_has_the_parameters_counted_by_hand(classes, total):
+def test_all_cnn_c_has_the_parameters_counted_by_hand(classes: int, total: int) -> None:
     weights = 9 * (3 * 96 + 2 * 96 * 96 + 96 * 192 + 3 * 192 * 192) + 192 * 192 + 192 * classes
     biases = 3 * 96 + 5 * 192 + classes
     model = network("all-cnn-c", lambda _: nn.ReLU(), classes=classes)
@@ -15,7 +16,7 @@ def test_all_cnn_c_has_the_parameters_counted_by_hand(classes, total):
     assert sum(parameter.numel() for parameter in model.parameters()) == total
 
 
-def test_all_cnn_c_asks_for_eight_activations_the_last_on_the_class_scores(shapes):
+def test_all_cnn_c_asks_for_eight_activations_the_last_on_the_class_scores(shapes: Asked) -> None:
     assert shapes("all-cnn-c", (3, 32, 32)) == [
         (96, 32, 32),
         (96, 32, 32),
@@ -28,11 +29,11 @@ def test_all_cnn_c_asks_for_eight_activations_the_last_on_the_class_scores(shape
     ]
 
 
-def test_the_layers_run_in_the_order_of_the_papers_listing():
+def test_the_layers_run_in_the_order_of_the_papers_listing() -> None:
     model = network("all-cnn-c", lambda _: nn.SiLU(), classes=10, shape=(3, 8, 8))
     ran = []
 
-    def record(module, _inputs, output):
+    def record(module: nn.Module, _inputs: object, _output: object) -> None:
         if isinstance(module, nn.Conv2d):
             ran.append(f"{module.kernel_size[0]}x{module.out_channels}/{module.stride[0]}")
         elif isinstance(module, nn.SiLU | nn.Dropout):
@@ -60,14 +61,14 @@ def test_the_layers_run_in_the_order_of_the_papers_listing():
         (3, [[1 + 2 + 4 + 5, 2 + 3 + 5 + 6], [4 + 5 + 7 + 8, 5 + 6 + 8 + 9]]),
     ],
 )  # fmt: skip
-def test_a_strided_convolution_pads_as_keras_does(size, expected):
+def test_a_strided_convolution_pads_as_keras_does(size: int, expected: list[list[int]]) -> None:
     layer = halving((1, size, size))
     layer[-1].weight.data.fill_(1)
     x = torch.arange(1.0, size * size + 1).reshape(1, 1, size, size)
     assert layer(x)[0, 0].tolist() == expected
 
 
-def test_weights_are_glorot_uniform_and_biases_zero():
+def test_weights_are_glorot_uniform_and_biases_zero() -> None:
     model = network("all-cnn-c", lambda _: nn.ReLU(), classes=10)
     convolutions = [module for module in model.modules() if isinstance(module, nn.Conv2d)]
     assert len(convolutions) == 9

@@ -3,16 +3,18 @@ import torch
 from torch import nn
 
 from pangaea.networks import network
+from pangaea.networks.layers import Shape
 from pangaea.networks.resnet import BasicBlock, Bottleneck
+from tests.networks.conftest import Asked
 
 
-def size(name, classes):
+def size(name: str, classes: int) -> int:
     with torch.device("meta"):
         model = network(name, lambda _: nn.ReLU(), classes=classes)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def test_resnet_v1_56_has_the_parameters_counted_by_hand():
+def test_resnet_v1_56_has_the_parameters_counted_by_hand() -> None:
     # n = 9: each stage has 18 convolutions, each followed by a batch norm.
     stem = 9 * 3 * 16 + 2 * 16
     first = 18 * (9 * 16 * 16 + 2 * 16)
@@ -26,12 +28,14 @@ def test_resnet_v1_56_has_the_parameters_counted_by_hand():
 @pytest.mark.parametrize(
     ("depth", "millions"), [(20, 0.27), (32, 0.46), (44, 0.66), (56, 0.85), (110, 1.7)]
 )
-def test_resnet_v1_has_about_the_parameters_of_he_et_al_table_6(depth, millions):
+def test_resnet_v1_has_about_the_parameters_of_he_et_al_table_6(
+    depth: int, millions: float
+) -> None:
     assert size(f"resnet-v1-{depth}", 10) / 1e6 == pytest.approx(millions, rel=0.025)
 
 
-def test_resnet_v2_56_has_the_parameters_counted_by_hand():
-    def branch(inputs, inner, outputs):
+def test_resnet_v2_56_has_the_parameters_counted_by_hand() -> None:
+    def branch(inputs: int, inner: int, outputs: int) -> int:
         convolutions = inputs * inner + 9 * inner * inner + inner * outputs
         return 2 * inputs + 2 * inner + 2 * inner + convolutions
 
@@ -47,7 +51,7 @@ def test_resnet_v2_56_has_the_parameters_counted_by_hand():
 
 
 @pytest.mark.parametrize("depth", [8, 20, 56])
-def test_resnet_v1_has_one_activation_less_than_its_depth(shapes, depth):
+def test_resnet_v1_has_one_activation_less_than_its_depth(shapes: Asked, depth: int) -> None:
     asked = shapes(f"resnet-v1-{depth}", (3, 16, 16))
     blocks = (depth - 2) // 6
     assert asked == (
@@ -57,11 +61,11 @@ def test_resnet_v1_has_one_activation_less_than_its_depth(shapes, depth):
 
 
 @pytest.mark.parametrize("depth", [11, 20, 56])
-def test_resnet_v2_has_one_activation_less_than_its_depth(shapes, depth):
+def test_resnet_v2_has_one_activation_less_than_its_depth(shapes: Asked, depth: int) -> None:
     asked = shapes(f"resnet-v2-{depth}", (3, 16, 16))
     blocks = (depth - 2) // 9
 
-    def stage(inner, size, inputs, outputs):
+    def stage(inner: int, size: int, inputs: Shape, outputs: int) -> list[Shape]:
         inside = [(inner, size, size)] * 2
         return [inputs, *inside, *(blocks - 1) * [(outputs, size, size), *inside]]
 
@@ -76,7 +80,7 @@ def test_resnet_v2_has_one_activation_less_than_its_depth(shapes, depth):
 
 
 @pytest.mark.parametrize(("inputs", "stride"), [(4, 1), (2, 2)])
-def test_a_basic_block_activates_after_the_addition(inputs, stride):
+def test_a_basic_block_activates_after_the_addition(inputs: int, stride: int) -> None:
     block = BasicBlock(lambda _: nn.SiLU(), (inputs, 6, 6), 4, stride)
     block.branch[-1].weight.data.zero_()
     block.branch[-1].bias.data.zero_()
@@ -87,7 +91,7 @@ def test_a_basic_block_activates_after_the_addition(inputs, stride):
     torch.testing.assert_close(block(x), nn.SiLU()(carried))
 
 
-def test_a_bottleneck_projects_its_input_as_it_came_and_adds_without_activation():
+def test_a_bottleneck_projects_its_input_as_it_came_and_adds_without_activation() -> None:
     block = Bottleneck(lambda _: nn.SiLU(), (4, 6, 6), 4, 8, 2, preactivation=True)
     block.branch[-1].weight.data.zero_()
     x = torch.randn(3, 4, 6, 6)
@@ -95,13 +99,13 @@ def test_a_bottleneck_projects_its_input_as_it_came_and_adds_without_activation(
     torch.testing.assert_close(block(x), projected[..., ::2, ::2])
 
 
-def test_only_the_very_first_bottleneck_starts_without_a_preactivation():
+def test_only_the_very_first_bottleneck_starts_without_a_preactivation() -> None:
     model = network("resnet-v2-20", lambda _: nn.SiLU(), classes=10)
     starts = [type(m.branch[0]) for m in model.modules() if isinstance(m, Bottleneck)]
     assert starts == [nn.Conv2d] + 5 * [nn.BatchNorm2d]
 
 
-def test_a_bottleneck_halves_the_size_in_its_first_convolution():
+def test_a_bottleneck_halves_the_size_in_its_first_convolution() -> None:
     model = network("resnet-v2-11", lambda _: nn.SiLU(), classes=10)
     blocks = [m for m in model.modules() if isinstance(m, Bottleneck)]
     convolutions = [[c for c in b.branch if isinstance(c, nn.Conv2d)] for b in blocks]

@@ -1,0 +1,77 @@
+"""Test accuracies on real data, written with everything needed to repeat them.
+
+python benchmarks/accuracy.py FUNCTION... --task wrn-10-4/cifar100 --runs 3 --out results/X.json
+"""
+
+import argparse
+import json
+import platform
+import shlex
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+import pangaea as pg
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("functions", nargs="+")
+    parser.add_argument("--task", required=True)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--recipe", default="full")
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--scope")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    cuda = torch.cuda.is_available()
+    report = {
+        "command": "python benchmarks/accuracy.py " + shlex.join(sys.argv[1:]),
+        "device": torch.cuda.get_device_name() if cuda else platform.machine(),
+        "versions": {
+            "pangaea": pg.__version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
+        "task": options.task,
+        "recipe": asdict(pg.task(options.task).recipe(options.recipe, options.epochs)),
+        "functions": [],
+    }
+    for function in options.functions:
+        started = time.perf_counter()
+        judged = pg.evaluate(
+            function,
+            options.task,
+            options.runs,
+            options.recipe,
+            epochs=options.epochs,
+            scope=options.scope,
+            compiled=options.compile,
+        )
+        seconds = time.perf_counter() - started
+        row = {
+            "function": judged.function,
+            "mean": judged.mean,
+            "sd": judged.sd,
+            "n": options.runs,
+            "failures": judged.failures,
+            "seconds for all runs": round(seconds, 1),
+            "runs": [result.as_dict() for result in judged.results],
+        }
+        report["functions"].append(row)  # type: ignore[attr-defined]
+        spread = "" if judged.sd is None else f" ± {judged.sd:.2f}"
+        print(
+            f"{judged.function}: {judged.mean:.2f}{spread}, n = {options.runs}, "
+            f"{judged.failures} failed, {[round(a, 2) for a in judged.accuracies]}, "
+            f"{seconds:.0f} s",
+            flush=True,
+        )
+        options.out.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

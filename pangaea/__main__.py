@@ -1,0 +1,5 @@
+"""`python -m pangaea` is the same as `pangaea`."""
+
+from pangaea.cli import main
+
+main()
