@@ -8,10 +8,10 @@ import time
 
 import torch
 from torch.profiler import ProfilerActivity, profile
+from training import with_data
 
 import pangaea as pg
 from pangaea.training.run import Run
-from training import with_data
 
 
 def timed(name: str, work, repeats: int) -> None:

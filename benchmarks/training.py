@@ -12,6 +12,7 @@ import platform
 import statistics
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -115,6 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", default="wrn-10-4/cifar100")
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--only", choices=FUNCTIONS)
     parser.add_argument("--skip-compile", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -125,6 +127,8 @@ def main() -> None:
     print(f"{task.name}, {name}, torch {torch.__version__}, Python {platform.python_version()}")
     rows = []
     for label, function in FUNCTIONS.items():
+        if options.only not in (None, label):
+            continue
         row: dict[str, object] = {"function": label}
         for kind, half in (("eager fp32", False), ("eager bf16", True)):
             step = plain_loop(task, function, device, half, compiled=False)
@@ -152,12 +156,8 @@ def main() -> None:
         for key, value in row.items():
             print(f"  {key:32} {value if isinstance(value, str) else f'{value:8.3f}'}", flush=True)
     if options.json:
-        with open(options.json, "w") as file:
-            json.dump(
-                {"task": task.name, "device": name, "torch": torch.__version__, "rows": rows},
-                file,
-                indent=2,
-            )
+        report = {"task": task.name, "device": name, "torch": torch.__version__, "rows": rows}
+        Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

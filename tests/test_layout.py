@@ -21,7 +21,11 @@ ORDER = (
     "cli",
 )
 PACKAGE = Path(pangaea.__file__).parent
-MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem not in ("__init__", "__main__"))
+MODULES = sorted(
+    p
+    for p in PACKAGE.rglob("*.py")
+    if p.parent != PACKAGE or p.stem not in ("__init__", "__main__")
+)
 
 
 def imported(source: str) -> set[str]:

@@ -20,8 +20,8 @@ def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.C
     """A He-normal convolution without bias, centred on every stride-th pixel."""
     # A bias would be redundant wherever this stands: it adds a constant to a channel, and the next
     # batch norm subtracts it, at once or after a ride along the residual stream, which in WRN and
-    # ResNet-v2 only batch norms and 1×1 projections read (WRN's dropout in between would turn it
-    # into noise). In ResNet-v1 the projection's meets the shift of the branch's last batch norm.
+    # ResNet-v2 only batch norms and 1×1 projections read. In ResNet-v1 the projection's meets the
+    # shift of the branch's last batch norm.
     layer = nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
     nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
     return layer

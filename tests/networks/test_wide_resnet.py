@@ -76,6 +76,6 @@ def test_where_the_width_stays_the_shortcut_is_the_input_itself() -> None:
     assert torch.equal(wide(x), x)
 
 
-def test_dropout_stands_between_the_convolutions_of_a_block() -> None:
+def test_dropout_stands_after_batch_norm_and_activation_of_a_block() -> None:
     kinds = [type(layer) for layer in WideBlock(lambda _: nn.SiLU(), (4, 6, 6), 8, 2).branch]
-    assert kinds == [nn.Conv2d, nn.Dropout, nn.BatchNorm2d, nn.SiLU, nn.Conv2d]
+    assert kinds == [nn.Conv2d, nn.BatchNorm2d, nn.SiLU, nn.Dropout, nn.Conv2d]
