@@ -8,13 +8,14 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from pangaea.activation.learnable import LEARNABLE, Learnable
-from pangaea.activation.operators import OPERATORS
+from pangaea.activation.program import program, run
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
 
 Scope = Literal["layer", "channel", "neuron"]
 SCOPES = ("layer", "channel", "neuron")
+_EXACT = ("x", "zero", "one", "identity", "negative", "abs", "relu", "max", "min")
 
 Spec = Function | Learnable | str
 
@@ -66,7 +67,14 @@ class Activation(nn.Module):
         self._initial = dict(initial)
         for name in self._initial:
             setattr(self, name, UninitializedParameter())
+        self._steps = program(self.function) if isinstance(self.function, Function) else ()
         self._built = False
+        # Functions such as ReLU round nothing, so they need no wider arithmetic.
+        self._exact = (
+            isinstance(self.function, Function)
+            and not initial
+            and all(node.operator in _EXACT for _, node in self.function.expression.walk())
+        )
         if shape is not None:
             self._build(self._parameter_shape(_checked(shape)))
         elif self.scope == "layer" or not initial:
@@ -112,11 +120,11 @@ class Activation(nn.Module):
             self._build(self._parameter_shape(_checked(tuple(x.shape[1:]))), x.device, wide)
         parameters = [self._aligned(getattr(self, name), x) for name in self._initial]
         half = x.dtype in (torch.float16, torch.bfloat16)
-        wide_x = x.float() if half else x
+        wide_x = x.float() if half and not self._exact else x
         if isinstance(self.function, Learnable):
             y = self.function.value(wide_x, *parameters)
         else:
-            y = self.function.apply(OPERATORS, wide_x, parameters)
+            y = run(self._steps, wide_x, parameters)
         return y.to(x.dtype)
 
     def _aligned(self, parameter: Tensor, x: Tensor) -> Tensor:

@@ -133,7 +133,6 @@ class Function:
             else:
                 inputs = [value(child, (*path, i)) for i, child in enumerate(node.inputs)]
                 result = operators[node.operator](*inputs)
-            # The parameter second, so that torch keeps the input's memory layout.
             return result * factors[path] if path in factors else result
 
         return value(self.expression, ())

@@ -1,8 +1,12 @@
-"""The network of the default task: five 1-D convolutions that train in seconds on one core."""
+"""The network of the default task: five 1-D convolutions that train in seconds on one core.
+
+They are written as 2-D convolutions of height 1, which on the CPU are a third faster with channels
+last in memory.
+"""
 
 from torch import nn
 
-from pangaea.networks.layers import ActivationFactory, Shape, linear, normalized, strided
+from pangaea.networks.layers import ActivationFactory, Shape, linear, normalized
 
 CHANNELS = 16
 # Halving early costs half the time and leaves room for a better function. On MNIST-1D, ReLU and
@@ -12,13 +16,13 @@ STRIDES = (2, 2, 2, 1, 1)
 
 def small_cnn(activation: ActivationFactory, *, classes: int, shape: Shape) -> nn.Module:
     """Five convolutions, each with batch norm and activation, and a linear layer."""
-    features = shape
-    layers: list[nn.Module] = []
+    channels, length = shape
+    features: Shape = (channels, 1, length)
+    layers: list[nn.Module] = [nn.Unflatten(2, (1, length))]
     for stride in STRIDES:
         # No bias: the batch norm that follows would subtract it.
-        layer = nn.Conv1d(features[0], CHANNELS, 3, stride, padding=1, bias=False)
+        layer = nn.Conv2d(features[0], CHANNELS, (1, 3), (1, stride), padding=(0, 1), bias=False)
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-        features = strided(features, CHANNELS, stride)
+        features = (CHANNELS, 1, -(-features[2] // stride))
         layers += [layer, *normalized(activation, features)]
-    channels, length = features
-    return nn.Sequential(*layers, nn.Flatten(), linear(channels * length, classes))
+    return nn.Sequential(*layers, nn.Flatten(), linear(CHANNELS * features[2], classes))

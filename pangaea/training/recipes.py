@@ -103,7 +103,7 @@ SMALL_CNN = Recipe(
     one_cycle=True,
     nesterov=True,
     weight_decay=5e-4,
-    judge_every=5,
+    judge_every=10,
 )
 
 

@@ -69,11 +69,10 @@ class Run:
         self._started = time.perf_counter()
         self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         with self._context():
-            training, validation, test, normal = _parts(task, recipe, device, data == "test")
-            torch.manual_seed(_stream(seed, 0))
+            training, validation, test, normal = parts(task, recipe, device, data == "test")
+            torch.manual_seed(stream(seed, 0))
             model = task.build(function, scope)
-            memory = torch.channels_last if len(task.data_set.shape) == 3 else torch.preserve_format
-            self.model = model.to(device, memory_format=memory)  # type: ignore[call-overload]
+            self.model = model.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
             halve(self.model, dtype)
             self._forward = torch.compile(self.model) if compiled else self.model
             self.batches = TrainingBatches(training, normal, recipe, dtype)
@@ -87,8 +86,8 @@ class Run:
 
     def _prepare(self) -> None:
         recipe, device = self.recipe, self.device
-        self.generator = torch.Generator(device).manual_seed(_stream(self.seed, 1))
-        torch.manual_seed(_stream(self.seed, 2))  # dropout draws from the device's own generator
+        self.generator = torch.Generator(device).manual_seed(stream(self.seed, 1))
+        torch.manual_seed(stream(self.seed, 2))  # dropout draws from the device's own generator
         self.activations = [m for m in self.model.modules() if isinstance(m, Activation)]
         groups = parameter_groups(self.model, recipe.weight_decay)
         if recipe.activation_rate is not None:
@@ -261,9 +260,12 @@ class Run:
         table = torch.stack(self._means).tolist() if names else []
         for i, name in enumerate(names):
             self.result.parameters[name] = [epoch[i] for epoch in table]
-        self.result.seconds = time.perf_counter() - self._started
-        self.result.peak_memory = _peak_memory(self.device)
+        self.result.seconds = self._elapsed()
+        self.result.peak_memory = peak_memory(self.device)
         self.done, self._graph = True, None
+
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self._started
 
     def checkpoint(self) -> dict[str, Any]:
         """All that is needed to go on from here."""
@@ -271,11 +273,11 @@ class Run:
             return {
                 "epoch": self.epoch,
                 "at": self.at,
-                "order": self._order,
+                "order": self._order if self.at else self.generator.get_state(),
                 "state": [t.detach().cpu() for t in self._state()],
                 "means": [t.cpu() for t in self._means],
                 "noise": self._noise_state(),
-                "result": self.result.as_dict(),
+                "result": self.result.as_dict() | {"seconds": self._elapsed()},
             }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -284,7 +286,7 @@ class Run:
         self.result = TrainingResult(**saved["result"])
         self._started -= self.result.seconds
         if self.result.accuracy is not None or self.result.failure is not None:
-            self.done = True
+            self._started, self.done = time.perf_counter() - self.result.seconds, True
             return
         with self._context(), torch.no_grad():
             self.generator.set_state(saved["order"])
@@ -295,6 +297,7 @@ class Run:
             for tensor, before in zip(self._state(), saved["state"], strict=True):
                 tensor.copy_(before)
             self._set_noise_state(saved["noise"])
+        with self._context():
             self._ready()
 
     def _noise_state(self) -> Tensor:
@@ -326,12 +329,12 @@ class Run:
         return 100 * correct.item() / sum(len(labels) for _, labels in batches)
 
 
-def _stream(seed: int, purpose: int) -> int:
+def stream(seed: int, purpose: int) -> int:
     """Independent seeds for the weights, the order of the data and the noise of a run."""
     return int(np.random.SeedSequence((seed, purpose)).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _peak_memory(device: torch.device) -> int:
+def peak_memory(device: torch.device) -> int:
     """Bytes: on a GPU since the last run began alone there, on the CPU of the whole process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
@@ -347,7 +350,7 @@ _PARTS: dict[
 ] = {}
 
 
-def _parts(
+def parts(
     task: Task, recipe: Recipe, device: torch.device, with_test: bool
 ) -> tuple[TrainingData, ValidationData, TestData | None, Normalization]:
     """The data on the device, kept there for the next candidate."""

@@ -11,7 +11,7 @@ import torch
 
 from pangaea.activation.module import Scope, Spec, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.training import checkpoint
+from pangaea.training import checkpoint, together
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
 from pangaea.training.run import Run
@@ -72,6 +72,10 @@ def train_seeds(
             raise PangaeaError(f"a seed is a whole number from 0, got {seed!r}")
     results: list[TrainingResult] = []
     size = TOGETHER if where.type == "cuda" else 1
+    plain = dtype == torch.float32 and not compiled and checkpoints is None
+    stacked = where.type == "cpu" and plain and together.worthwhile(on, seeds)
+    if stacked:
+        size = together.AT_ONCE
     with _settings(where):
         for first in range(0, len(seeds), size):
             group = [
@@ -84,7 +88,12 @@ def train_seeds(
                 if progress is not None:
                     progress((done + part * now) / len(seeds))
 
-            results += _drive(group, report)
+            if stacked:
+                some = seeds[first : first + size]
+                runs = together.Together(on, function, chosen, some, scope=scope, data=data)
+                results += runs.train(report)
+            else:
+                results += _drive(group, report)
     return results
 
 
@@ -184,7 +193,7 @@ def _forget(jobs: list[_Job]) -> None:
 
 def _out_of_memory(job: _Job, error: Exception) -> TrainingResult:
     job.blank.failure = "out of memory"
-    job.blank.detail = str(error).split(". ")[0]
+    job.blank.detail = ". ".join(str(error).split(". ")[:2])  # with the memory asked for
     return job.blank
 
 

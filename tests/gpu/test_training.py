@@ -71,7 +71,7 @@ def test_it_learns_in_both_precisions(dtype: torch.dtype) -> None:
     while not run.done:
         run.advance()
     assert run.result.failure is None
-    assert run.result.training[-1] > 60
+    assert run.result.training[-1] > 20
 
 
 def test_dropout_is_new_in_every_replay() -> None:

@@ -15,7 +15,7 @@ def test_the_small_cnn_has_the_parameters_counted_by_hand() -> None:
 
 
 def test_the_small_cnn_asks_for_five_activations(shapes: Asked) -> None:
-    assert shapes("small-cnn", (1, 40)) == [(16, 20), (16, 10), (16, 5), (16, 5), (16, 5)]
+    assert shapes("small-cnn", (1, 40)) == [(16, 1, n) for n in (20, 10, 5, 5, 5)]
 
 
 def test_the_small_cnn_tells_where_in_the_signal_a_feature_is() -> None:

@@ -1,0 +1,166 @@
+"""A function as a short program, run forwards and backwards in one piece of the autograd graph.
+
+One piece, because autograd's bookkeeping for every operator costs as much as the operators on the
+small tensors of the default task. Subexpressions that occur twice are computed once.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
+
+from pangaea.activation.operators import OPERATORS, node
+from pangaea.functions.expression import CONSTANTS, Expression, Function, Path
+
+
+class Step(NamedTuple):
+    """An operator on earlier values (0 is x), or a value times a parameter."""
+
+    operator: str | None
+    inputs: tuple[int, ...]
+    parameter: int = -1
+
+
+def program(function: Function) -> tuple[Step, ...]:
+    """The steps that compute a function; step i makes value i + 1, the last one the result."""
+    numbers = {path: k for k, path in enumerate(function.parameter_edges)}
+    steps: dict[Step, int] = {}
+
+    def value(step: Step) -> int:
+        return steps.setdefault(step, len(steps) + 1)
+
+    def place(expression: Expression, path: Path) -> int:
+        if expression.operator == "x":
+            made = 0
+        elif expression.operator in CONSTANTS:
+            made = value(Step(expression.operator, (0,)))
+        else:
+            inputs = [place(child, (*path, i)) for i, child in enumerate(expression.inputs)]
+            made = value(Step(expression.operator, tuple(inputs)))
+        return value(Step(None, (made,), numbers[path])) if path in numbers else made
+
+    last = place(function.expression, ())
+    made = tuple(steps)
+    # The result is the last value, except for x itself.
+    return made if last == len(made) and made else (*made, Step("identity", (last,)))
+
+
+def run(steps: Sequence[Step], x: Tensor, parameters: Sequence[Tensor]) -> Tensor:
+    """The function's value; parameters broadcast against x."""
+    if not torch.is_grad_enabled() or (len(steps) == 1 and steps[0].operator in _NATIVE):
+        return _values(steps, x, parameters, _plain)[-1]
+    result: Tensor
+    if not torch.compiler.is_compiling() and is_functorch_wrapped_tensor(x):
+        result = _Mapped.apply(tuple(steps), x, *parameters)[0]  # type: ignore[no-untyped-call]
+    else:
+        result = _Whole.apply(tuple(steps), x, *parameters)  # type: ignore[no-untyped-call]
+    return result
+
+
+# Alone, these are as exact and faster with torch's own gradient.
+_NATIVE = ("identity", "negative", "abs", "square", "exp", "relu")
+
+
+def _plain(name: str, *inputs: Tensor) -> Tensor:
+    return OPERATORS[name].value(*inputs)
+
+
+def _values(
+    steps: Sequence[Step],
+    x: Tensor,
+    parameters: Sequence[Tensor],
+    operate: Callable[..., Tensor],
+) -> list[Tensor]:
+    values = [x]
+    for step in steps:
+        inputs = [values[i] for i in step.inputs]
+        if step.operator is None:
+            # The parameter second, so that torch keeps the input's memory layout.
+            values.append(inputs[0] * parameters[step.parameter])
+        else:
+            values.append(operate(step.operator, *inputs))
+    return values
+
+
+class _Whole(torch.autograd.Function):
+    """The whole program as one function of x and its parameters."""
+
+    @staticmethod
+    def forward(ctx: Any, steps: tuple[Step, ...], x: Tensor, *parameters: Tensor) -> Tensor:
+        *between, result = _values(steps, x, parameters, _plain)[1:]
+        ctx.steps, ctx.count = steps, len(parameters)
+        ctx.save_for_backward(x, *parameters, *between)
+        return result.clone() if result is x else result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        return _gradients(ctx, gradient)
+
+
+class _Mapped(torch.autograd.Function):
+    """The same for torch.func's transformations, which want the values in between as outputs."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(steps: tuple[Step, ...], x: Tensor, *parameters: Tensor) -> tuple[Tensor, ...]:
+        *between, result = _values(steps, x, parameters, _plain)[1:]
+        return tuple(v.clone() if v is x else v for v in (result, *between))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.steps, x, *parameters = inputs
+        ctx.count = len(parameters)
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x, *parameters, *output[1:])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, *_: None) -> tuple[Tensor | None, ...]:
+        return _gradients(ctx, gradient)
+
+
+def _gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    x, *rest = ctx.saved_tensors
+    parameters, between = rest[: ctx.count], rest[ctx.count :]
+    values = [x, *between]
+    if torch.is_grad_enabled():
+        # Somebody wants to differentiate the gradient: the values must be part of the graph.
+        values = _values(ctx.steps, x, parameters, node)
+    return None, *_pulled(ctx.steps, values, parameters, gradient)
+
+
+def _pulled(
+    steps: Sequence[Step], values: Sequence[Tensor], parameters: Sequence[Tensor], gradient: Tensor
+) -> list[Tensor]:
+    """The gradients of x and of the parameters, accumulated in reverse."""
+    gradients: list[Tensor | None] = [None] * len(steps) + [gradient]
+    own: list[Tensor | None] = [None] * len(parameters)
+    for i in range(len(steps), 0, -1):
+        operator, inputs, k = steps[i - 1]
+        g = gradients[i]
+        if g is None:
+            continue
+        if operator is None:
+            own[k] = _reduced(g * values[inputs[0]], parameters[k])
+            pulled: tuple[Tensor | None, ...] = (g * parameters[k],)
+        else:
+            pulled = OPERATORS[operator].pull(g, *(values[j] for j in inputs))
+        for j, part in zip(inputs, pulled, strict=True):
+            if part is not None:
+                before = gradients[j]
+                gradients[j] = part if before is None else before + part
+    to_x = torch.zeros_like(values[0]) if gradients[0] is None else gradients[0]
+    return [
+        to_x,
+        *(torch.zeros_like(p) if g is None else g for g, p in zip(own, parameters, strict=True)),
+    ]
+
+
+def _reduced(gradient: Tensor, parameter: Tensor) -> Tensor:
+    """The sum over everything that shares one value of the parameter."""
+    extra = gradient.dim() - parameter.dim()
+    dims = [d for d in range(gradient.dim()) if d < extra or parameter.shape[d - extra] == 1]
+    return gradient.sum(dims).view(parameter.shape)

@@ -1,0 +1,589 @@
+"""Training: the same seed the same run, failures as results, nothing lost in an interruption."""
+
+import errno
+import json
+import math
+import os
+import random
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+import torch
+
+import pangaea as pg
+from pangaea.activation.module import SCOPES, Activation
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.networks import networks
+from pangaea.training import data
+from pangaea.training import train as training
+from pangaea.training.data import Arrays, Pair
+from pangaea.training.recipes import Recipe
+from pangaea.training.result import TrainingResult
+from pangaea.training.run import Run
+from pangaea.training.tasks import Task
+
+A = "log(sigmoid(alpha*x)) * beta*asinh(x)"
+LAYERS = 5  # activations in the network of the default task
+
+
+@cache
+def run(function: str = A, seed: int = 0, **options: Any) -> TrainingResult:
+    """A short run of the default task, taken once."""
+    return pg.train("mnist1d", function, seed=seed, **{"epochs": 2, **options})
+
+
+def story(result: TrainingResult) -> dict[str, Any]:
+    """All of a result but how long it took and how much memory."""
+    return {k: v for k, v in result.as_dict().items() if k not in ("seconds", "peak_memory")}
+
+
+def small(name: str, samples: int) -> Task:
+    """A task on random images, a class having its own colour."""
+    task = pg.task(name)
+    rng = np.random.Generator(np.random.PCG64(0))
+
+    def part(count: int) -> Pair:
+        labels = np.arange(count) % task.data_set.classes
+        noise = rng.integers(0, 100, (count, *task.data_set.shape))
+        return (noise + 15 * labels[:, None, None, None]).astype(np.uint8), labels
+
+    made = replace(
+        task.data_set,
+        name=f"random-{samples}",
+        load=lambda: Arrays(train=part(samples), test=part(8), validation=part(8)),
+        here=lambda: True,
+        validation_per_class=None,
+        sizes=(samples, 8, 8),
+    )
+    return replace(task, data_set=made)
+
+
+def short(task: Task, epochs: int, **changes: Any) -> Recipe:
+    return replace(task.recipes["full"].compressed(epochs), **changes)
+
+
+def test_the_same_seed_gives_the_same_run_to_the_last_bit() -> None:
+    again = pg.train("mnist1d", A, epochs=2)
+    assert story(again) == story(run())
+
+
+def test_the_caller_has_no_say_in_the_chances_of_a_run() -> None:
+    torch.manual_seed(11)
+    torch.rand(7)
+    torch.set_num_threads(2)
+    assert story(pg.train("mnist1d", A, epochs=2)) == story(run())
+
+
+def test_other_seeds_give_other_runs() -> None:
+    first, second = run(seed=0), run(seed=1)
+    assert first.seed == 0
+    assert second.seed == 1
+    assert first.loss != second.loss
+    assert first.accuracy != second.accuracy
+
+
+def test_several_seeds_give_what_each_gives_alone() -> None:
+    together = pg.train_seeds("mnist1d", A, "full", [2, 0, 1], epochs=2)
+    assert [result.seed for result in together] == [2, 0, 1]
+    for result in together:
+        alone = run(seed=result.seed)
+        assert result.loss == pytest.approx(alone.loss, rel=0.02)
+        assert result.loss[0] == pytest.approx(alone.loss[0], rel=1e-3)
+        assert result.accuracy == pytest.approx(alone.accuracy, abs=2)
+        assert list(result.validation) == list(alone.validation)
+
+
+def test_no_seeds_are_no_runs() -> None:
+    assert pg.train_seeds("mnist1d", A, "full", []) == []
+
+
+@pytest.mark.parametrize("ends", ["well", "badly"])
+def test_the_callers_random_numbers_and_threads_come_back(ends: str) -> None:
+    torch.set_num_threads(2)
+    torch.manual_seed(5)
+
+    def states() -> list[Any]:
+        noise = torch.get_rng_state().tolist(), np.random.get_state()[1].tolist()
+        return [*noise, random.getstate(), torch.get_num_threads(), torch.get_default_dtype()]
+
+    def stop(part: float) -> None:
+        if ends == "badly":
+            raise KeyboardInterrupt
+
+    before = states()
+    try:
+        pg.train("mnist1d", "relu", epochs=1, progress=stop)
+    except KeyboardInterrupt:
+        assert ends == "badly"
+    else:
+        assert ends == "well"
+    assert states() == before
+
+
+def test_a_result_is_plain_data() -> None:
+    result = run()
+    assert json.loads(json.dumps(result.as_dict(), allow_nan=False))["task"] == "mnist1d"
+    assert result.function == str(pg.parse(A))
+    assert (result.scope, result.data, result.device) == (None, "validation", "cpu")
+    assert (result.failure, result.detail) == (None, None)
+    assert result.seconds > 0
+    assert result.peak_memory is not None
+    assert 1e8 < result.peak_memory < 1e11
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_curves_have_a_point_for_each_epoch(epochs: int) -> None:
+    result = run("relu", epochs=epochs)
+    assert len(result.loss) == len(result.training) == epochs
+    assert all(type(value) is float for value in (*result.loss, *result.training))
+    assert list(result.validation) == list(range(1, epochs + 1))
+    assert result.accuracy == result.validation[epochs]
+    assert result.parameters == {}
+
+
+def test_a_recipe_may_ask_for_fewer_points_of_the_validation_curve() -> None:
+    sparse = short(pg.task("mnist1d"), 4, judge_every=3)
+    result = pg.train("mnist1d", A, sparse)
+    assert list(result.validation) == [3, 4]
+    assert len(result.loss) == 4
+    often = pg.train("mnist1d", A, replace(sparse, judge_every=1))
+    assert list(often.validation) == [1, 2, 3, 4]
+    assert often.loss == result.loss
+
+
+def test_parameters_are_followed_from_exactly_one() -> None:
+    result = run(epochs=3)
+    assert list(result.parameters) == ["alpha", "beta"]
+    for rows in result.parameters.values():
+        assert [len(row) for row in rows] == [LAYERS] * (3 + 1)
+        assert rows[0] == [1.0] * LAYERS
+        assert all(value != 1.0 for row in rows[1:] for value in row)
+
+
+def test_it_learns() -> None:
+    result = pg.train("mnist1d", "relu", epochs=8)
+    assert result.accuracy is not None
+    assert result.accuracy > 45
+    assert result.loss == sorted(result.loss, reverse=True)
+    assert result.training[-1] > 45
+
+
+def test_a_function_that_explodes_ends_within_a_few_steps() -> None:
+    result = run("exp(exp(exp(x)))", epochs=4)
+    assert result.failure in ("diverged", "exploded")
+    assert result.accuracy is None
+    assert result.loss == []
+    assert (found := re.search(r"after (\d+) steps", str(result.detail))), result.detail
+    assert int(found[1]) <= 5
+    json.dumps(result.as_dict(), allow_nan=False)
+
+
+def test_a_loss_beyond_hope_is_an_explosion() -> None:
+    wild = short(pg.task("mnist1d"), 2, one_cycle=False, rate=1e6)
+    result = pg.train("mnist1d", "relu", wild)
+    assert result.failure in ("diverged", "exploded")
+    assert result.accuracy is None
+    assert str(result.detail).startswith("the loss was ")
+    patient = pg.train("mnist1d", "relu", short(pg.task("mnist1d"), 1))
+    assert patient.failure is None
+
+
+def test_a_diverging_seed_does_not_take_the_others_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [
+        result.failure is None
+        for function in ("relu", "exp(exp(exp(x)))", "tanh")
+        for result in pg.train_seeds("mnist1d", function, "full", [0, 1], epochs=1)
+    ] == [True, True, False, False, True, True]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("function", ["zero(x)", "one(x)"])
+def test_a_constant_function_trains_to_chance(function: str, precision: str) -> None:
+    result = pg.train("mnist1d", function, epochs=1, precision=precision)
+    assert result.failure is None
+    assert result.accuracy == pytest.approx(10, abs=1)
+
+
+@pytest.mark.parametrize("network", ["wrn-10-1", "all-cnn-c"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_constant_function_trains_on_images(network: str, precision: str) -> None:
+    task = small(f"{network}/cifar10", 16)
+    result = pg.train(task, "zero(x)", short(task, 1, batch=8), precision=precision)
+    assert result.failure is None
+    assert result.loss == pytest.approx([math.log(10)], abs=0.05)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_parameters_are_learnt_for_every_scope(scope: str) -> None:
+    result = run(scope=scope)
+    assert result.failure is None
+    assert result.scope == scope
+    assert all(math.isfinite(v) for rows in result.parameters.values() for r in rows for v in r)
+
+
+def test_scopes_are_different_runs() -> None:
+    assert len({tuple(run(scope=scope).loss) for scope in SCOPES}) == len(SCOPES)
+    assert run(scope="channel").loss == run().loss
+
+
+@pytest.mark.parametrize(
+    ("function", "parameters"), [("PReLU", 1), ("APL", 14), ("PAU", 10), ("SPLASH", 8)]
+)
+def test_the_learnable_baselines_train(function: str, parameters: int) -> None:
+    result = pg.train("mnist1d", function, epochs=1)
+    assert result.failure is None
+    assert all(math.isfinite(loss) for loss in result.loss)
+    assert len(result.parameters) == parameters
+    first, last = ([rows[i] for rows in result.parameters.values()] for i in (0, -1))
+    assert first != last
+
+
+def test_the_set_up_of_pau_counts_an_untrained_run_as_failed() -> None:
+    result = pg.train("mnist1d", "PAU", "pau", epochs=1)
+    assert result.failure == "untrained"
+    assert result.accuracy is None
+    assert result.detail == f"training accuracy ended at {result.training[-1]:.2f}%"
+    assert len(result.loss) == 1
+
+
+def test_activation_parameters_can_have_a_rate_of_their_own() -> None:
+    still = short(pg.task("mnist1d"), 1, one_cycle=False, rate=0.0)
+    frozen = pg.train("mnist1d", A, still)
+    assert frozen.parameters["alpha"] == [[1.0] * LAYERS] * 2
+    moved = pg.train("mnist1d", A, replace(still, activation_rate=0.01))
+    assert all(value != 1.0 for value in moved.parameters["alpha"][1])
+    assert frozen.loss[0] != moved.loss[0]
+
+
+def test_half_precision_learns_on_a_cpu() -> None:
+    half, full = (pg.train("mnist1d", A, epochs=4, precision=p) for p in ("bf16", "fp32"))
+    assert half.failure is None
+    assert half.loss != full.loss
+    assert half.loss == pytest.approx(full.loss, rel=0.05)
+    assert half.training[-1] > 30
+
+
+@pytest.mark.parametrize("network", [name for name in networks() if name != "small-cnn"])
+def test_every_network_takes_two_steps(network: str) -> None:
+    task = small(f"{network}/cifar10", 16)
+    result = pg.train(task, "relu", short(task, 1, batch=8))
+    assert result.failure is None
+    assert math.isfinite(result.loss[0])
+    assert result.accuracy is not None
+
+
+def test_every_network_takes_parameters_into_account() -> None:
+    for network in ("wrn-10-1", "resnet-v1-8", "resnet-v2-11", "all-cnn-c"):
+        task = small(f"{network}/cifar10", 16)
+        result = pg.train(task, A, short(task, 1, batch=8), precision="bf16")
+        assert result.failure is None, network
+        for rows in result.parameters.values():
+            assert rows[0] == [1.0] * len(rows[0]), network
+            assert any(value != 1.0 for value in rows[1]), network
+
+
+def interrupted(
+    at: float, monkeypatch: pytest.MonkeyPatch, train: Callable[..., Any]
+) -> list[float]:
+    """Run until so much is done, and stop as Ctrl-C does; what had been heard by then."""
+    heard: list[float] = []
+
+    def stop(part: float) -> None:
+        heard.append(part)
+        if part >= at:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            train(progress=stop)
+    return heard
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("batch", [1000, 100, 10], ids=lambda b: f"{1000 // b} steps an epoch")
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
+    batch: int, precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = short(pg.task("mnist1d"), 3, batch=batch)
+
+    def train(**options: Any) -> TrainingResult:
+        return pg.train("mnist1d", A, recipe, precision=precision, **options)
+
+    whole = train()
+    assert interrupted(0.6, monkeypatch, lambda **o: train(checkpoints=tmp_path, **o))
+    heard: list[float] = []
+    resumed = train(checkpoints=tmp_path, progress=heard.append)
+    assert story(resumed) == story(whole)
+    assert min(heard) >= 0.6
+
+
+def test_dropout_goes_on_as_if_nothing_had_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = small("wrn-10-1/cifar10", 44)
+
+    def train(**options: Any) -> TrainingResult:
+        return pg.train(task, A, short(task, 3, batch=8), **options)
+
+    whole = train()
+    interrupted(0.6, monkeypatch, lambda **o: train(checkpoints=tmp_path, **o))
+    torch.rand(100)
+    assert story(train(checkpoints=tmp_path)) == story(whole)
+
+
+def test_a_run_can_be_interrupted_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for at in (0.2, 0.4, 0.9):
+        interrupted(
+            at,
+            monkeypatch,
+            lambda **o: pg.train("mnist1d", A, epochs=4, checkpoints=tmp_path, **o),
+        )
+    resumed = pg.train("mnist1d", A, epochs=4, checkpoints=tmp_path)
+    assert story(resumed) == story(run(epochs=4))
+
+
+def test_an_interrupted_run_survives_a_damaged_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(
+        0.9, monkeypatch, lambda **o: pg.train("mnist1d", A, epochs=4, checkpoints=tmp_path, **o)
+    )
+    newest = tmp_path / "seed-0.checkpoint"
+    newest.write_bytes(newest.read_bytes()[:-100])
+    resumed = pg.train("mnist1d", A, epochs=4, checkpoints=tmp_path)
+    assert story(resumed) == story(run(epochs=4))
+
+
+@pytest.mark.parametrize("function", [A, "exp(exp(exp(x)))"])
+def test_a_finished_run_comes_back_at_once(
+    function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = pg.train("mnist1d", function, epochs=2, checkpoints=tmp_path)
+    assert story(done) == story(run(function))
+
+    def never(self: Run) -> NoReturn:
+        raise AssertionError("a finished run is not run again")
+
+    monkeypatch.setattr(Run, "advance", never)
+    for _ in range(2):
+        again = pg.train("mnist1d", function, epochs=2, checkpoints=tmp_path)
+        assert again.as_dict() == done.as_dict()
+
+
+def test_several_interrupted_seeds_all_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train(**options: Any) -> list[TrainingResult]:
+        return pg.train_seeds("mnist1d", A, "full", [0, 1, 2], epochs=3, **options)
+
+    whole = train()
+    interrupted(0.5, monkeypatch, lambda **o: train(checkpoints=tmp_path, **o))
+    resumed = train(checkpoints=tmp_path)
+    assert [story(result) for result in resumed] == [story(result) for result in whole]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"epochs": 3}, {"scope": "layer"}, {"data": "test"}, {"precision": "bf16"}]
+)
+def test_another_run_in_the_same_folder_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
+    pg.train("mnist1d", A, epochs=1, checkpoints=tmp_path)
+    with pytest.raises(PangaeaError, match="another run") as caught:
+        pg.train("mnist1d", A, **{"epochs": 1, "checkpoints": tmp_path, **changed})
+    assert str(tmp_path / "seed-0.checkpoint") in str(caught.value)
+    with pytest.raises(PangaeaError, match="another run"):
+        pg.train("mnist1d", "relu", epochs=1, checkpoints=tmp_path)
+
+
+def test_a_full_disk_is_said_and_the_run_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    interrupted(
+        0.5, monkeypatch, lambda **o: pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path, **o)
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(PangaeaError, match="No space left"):
+            pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path)
+    assert story(pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path)) == story(run())
+
+
+def test_progress_grows_from_nothing_to_all() -> None:
+    heard: list[float] = []
+    recipe = short(pg.task("mnist1d"), 2, batch=10)
+    pg.train_seeds("mnist1d", "relu", recipe, [0, 1], progress=heard.append)
+    assert heard == sorted(heard)
+    assert len(heard) > 4
+    assert 0 < heard[0] <= 0.25
+    assert heard[-1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("options", "near"),
+    [
+        ({"task": "mnist1dd"}, "mnist1d"),
+        ({"task": "wrn-10-4/cifar"}, "wrn-10-4/cifar10"),
+        ({"recipe": "ful"}, "full"),
+        ({"recipe": "seach"}, "search"),
+        ({"scope": "chanel"}, "channel"),
+        ({"precision": "bf61"}, "bf16"),
+        ({"precision": "fp23"}, "fp32"),
+        ({"data": "tset"}, "test"),
+        ({"data": "valid"}, "validation"),
+        ({"function": "rleu"}, "relu"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_near_ones(options: dict[str, str], near: str) -> None:
+    with pytest.raises(PangaeaError, match=rf"did you mean .*\b{near}\b"):
+        pg.train(**{"task": "mnist1d", "function": "relu", "epochs": 1, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"device": "cdua"}, "cpu, cuda or cuda:1, got 'cdua'"),
+        ({"device": "meta"}, "cpu, cuda or cuda:1, got 'meta'"),
+        ({"seed": -1}, "from 0, got -1"),
+        ({"seed": 1.5}, "from 0, got 1.5"),
+        ({"seed": True}, "from 0, got True"),
+        ({"seed": "1"}, "from 0, got '1'"),
+        ({"epochs": 0}, "at least one epoch, got 0"),
+        ({"function": 3}, "got int"),
+        ({"task": 3}, "got int"),
+        ({"function": ""}, "expected"),
+    ],
+)
+def test_a_wrong_value_is_said(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PangaeaError, match=re.escape(message)):
+        pg.train(**{"task": "mnist1d", "function": "relu", "epochs": 1, **options})
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU to use")
+def test_a_missing_gpu_is_said() -> None:
+    with pytest.raises(PangaeaError, match="choose the device cpu"):
+        pg.train("mnist1d", "relu", epochs=1, device="cuda")
+
+
+def test_nothing_wrong_is_found_out_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(self: Run) -> NoReturn:
+        raise AssertionError("a step was taken")
+
+    monkeypatch.setattr(Run, "advance", never)
+    with pytest.raises(PangaeaError, match="from 0, got -1"):
+        pg.train_seeds("mnist1d", "relu", "full", [0, 1, -1], epochs=1)
+    with pytest.raises(UnknownNameError):
+        pg.train_seeds("mnist1d", "relu", "full", [0], epochs=1, scope="chanel")  # type: ignore[arg-type]
+
+
+def test_too_little_memory_on_a_gpu_is_a_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forward(self: Activation, x: torch.Tensor) -> NoReturn:
+        raise torch.OutOfMemoryError(
+            "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 1 GiB."
+        )
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Activation, "forward", forward)
+        result = pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path)
+    assert result.failure == "out of memory"
+    assert result.accuracy is None
+    assert "2.00 GiB" in str(result.detail)
+    assert (result.task, result.function, result.seed) == ("mnist1d", str(pg.parse(A)), 0)
+    json.dumps(result.as_dict(), allow_nan=False)
+    # With room enough, the same call succeeds.
+    assert story(pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path)) == story(run())
+
+
+def test_too_little_memory_on_the_cpu_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Activation, "forward", lambda self, x: x + torch.empty(2**55))
+    result = pg.train("mnist1d", "relu", epochs=1)
+    assert result.failure == "out of memory"
+    assert str(4 * 2**55) in str(result.detail)
+    again = pg.train_seeds("mnist1d", "relu", "full", [4, 5], epochs=1)
+    assert [(r.seed, r.failure) for r in again] == [(4, "out of memory"), (5, "out of memory")]
+
+
+def test_an_error_of_the_code_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Activation, "forward", lambda self, x: x @ x)
+    with pytest.raises(RuntimeError, match="size"):
+        pg.train("mnist1d", "relu", epochs=1)
+
+
+def twisted() -> Task:
+    """MNIST-1D whose validation part repeats the training part, and whose test labels are wrong."""
+    task = pg.task("mnist1d")
+    inputs, labels = task.data_set.load().train
+    arrays = Arrays(
+        train=(inputs, labels), validation=(inputs, labels), test=(inputs, (labels + 1) % 10)
+    )
+    made = replace(task.data_set, name="twisted", load=lambda: arrays, sizes=(1000, 1000, 1000))
+    return replace(task, data_set=made)
+
+
+def test_accuracy_is_measured_on_the_part_asked_for() -> None:
+    task = twisted()
+    validation, test = (
+        pg.train(task, "relu", epochs=10, data=part) for part in ("validation", "test")
+    )
+    assert (validation.data, test.data) == ("validation", "test")
+    assert validation.loss == test.loss
+    assert validation.validation == test.validation
+    assert validation.accuracy == validation.validation[10]
+    assert validation.accuracy is not None
+    assert test.accuracy is not None
+    assert validation.accuracy > 50
+    # What is right about the one is wrong about the other.
+    assert test.accuracy <= 100 - validation.accuracy
+
+
+def test_a_run_judged_on_validation_data_never_gets_test_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def touched(self: data.TestData) -> NoReturn:
+        raise AssertionError("test data")
+
+    monkeypatch.setattr(data.TestData, "__post_init__", touched)
+    assert story(pg.train("mnist1d", A, epochs=2)) == story(run())
+    with pytest.raises(AssertionError, match="test data"):
+        pg.train("mnist1d", A, epochs=2, data="test")
+
+
+def test_real_images_are_learnt(cifar_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PANGAEA_DATA", str(cifar_folder))
+    task = pg.task("wrn-10-1/cifar100")
+    whole = task.data_set.load()
+
+    def some(part: Pair, count: int) -> Pair:
+        inputs, labels = part
+        first = np.flatnonzero(labels < 10)[:count]
+        return inputs[first], labels[first]
+
+    ten = replace(
+        task.data_set,
+        name="ten classes of cifar100",
+        classes=10,
+        validation_per_class=None,
+        sizes=(1000, 500, 10),
+        load=lambda: Arrays(
+            train=some(whole.train, 1000),
+            validation=some(whole.test, 500),
+            test=some(whole.test, 10),
+        ),
+    )
+    result = pg.train(replace(task, data_set=ten), "relu", short(task, 3, batch=32))
+    assert result.failure is None
+    assert result.accuracy is not None
+    assert result.accuracy > 22  # chance is 10, with a standard deviation of 1.3
+    assert result.loss[-1] < result.loss[0]
