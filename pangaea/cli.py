@@ -1,26 +1,19 @@
 """The command line: `pangaea COMMAND …`."""
 
+import io
 import json
-import math
 import os
 import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 import pangaea
-from pangaea.errors import PangaeaError, ParseError
-
-if TYPE_CHECKING:
-    from rich.tree import Tree
-
-    from pangaea.functions.expression import Expression, Function
-    from pangaea.functions.expression import Path as NodePath
+from pangaea.errors import PangaeaError, ParseError, UnknownNameError
 
 app = typer.Typer(
     help="Find better activation functions for a neural network, automatically.",
@@ -59,29 +52,15 @@ def _options(
 @app.command()
 def space() -> None:
     """Show the size of the search space, as the paper counts it and as it is."""
-    from pangaea.functions.space import PAPER_TOTAL, rows
+    from pangaea.functions.space import rows
+    from pangaea.report import language
 
-    table = Table("nodes", "binary", "unary", "edges", "arrangements", "functions", box=None)
-    for column in table.columns:
-        column.justify = "right"
-    table_rows = rows()
-    for row in table_rows:
-        counts = (row.nodes, row.binary, row.unary, row.edges, row.arrangements, row.functions)
-        table.add_row(*(f"{count:,}" for count in counts))
-    console.print(table)
+    console.print(language.space_table(rows()))
     console.print()
-    by_nodes = {row.nodes: 0 for row in table_rows}
-    for row in table_rows:
-        by_nodes[row.nodes] += row.functions
-    for nodes, count in by_nodes.items():
-        console.print(f"{nodes} node{'s' if nodes > 1 else ' '}: {count:>22,}", highlight=False)
-    total = sum(row.functions for row in table_rows)
-    console.print(f"total  : {total:>22,}", highlight=False)
-    console.print(f"paper  : {PAPER_TOTAL:>22,}\n", highlight=False)
-    console.print(
-        "The paper counts one arrangement of three binary and four unary nodes; there are five, "
-        "and its total follows from the one.",
-        highlight=False,
+    console.print(language.totals_table(rows()))
+    _say(
+        "\nThe paper counts one arrangement of three binary and four unary nodes; there are five, "
+        "and its total follows from the one."
     )
 
 
@@ -95,8 +74,8 @@ def list_functions(
     """List the catalog: the paper's functions and baselines, with the accuracies it prints."""
     from dataclasses import asdict
 
-    from pangaea.errors import UnknownNameError
-    from pangaea.functions.paper import FIGURES, Figure
+    from pangaea.functions.paper import FIGURES
+    from pangaea.report import language
 
     tables = {figure.table for figure in FIGURES}
     if table is not None and table not in tables:
@@ -105,45 +84,15 @@ def list_functions(
     if as_json:
         typer.echo(json.dumps([asdict(figure) for figure in figures], indent=2))
         return
-    by_name: dict[str, list[Figure]] = {}
-    for figure in figures:
-        by_name.setdefault(figure.name, []).append(figure)
-    networks = list(dict.fromkeys(figure.network for figure in figures if figure.network))
-    shown = Table("name", "function", box=None, pad_edge=False)
-    columns = networks if len(networks) <= 3 else ["wrn-10-4", "resnet-v1-56", "resnet-v2-56"]
-    for network in columns:
-        shown.add_column(network, justify="right", no_wrap=True)
-    rest = len(networks) > 3
-    if rest:
-        shown.add_column("elsewhere", no_wrap=True)
-    for name, rows in by_name.items():
-        accuracies: dict[str, str] = {}
-        for row in rows:
-            if row.mean is not None and row.network:
-                accuracies.setdefault(row.network, _printed(row.mean, row.sd, row.n))
-        others = [f"{net} {text}" for net, text in accuracies.items() if net not in columns]
-        cells = [name, _readable(rows[0].function), *(accuracies.get(net, "") for net in columns)]
-        shown.add_row(*cells, *(["; ".join(others)] if rest else []))
-    console.print(shown, highlight=False)
-    console.print(
-        "\nThe paper's test accuracies in percent, mean ± sample sd; ten runs unless (n) says "
-        "otherwise. `--table NAME` shows one table of: " + ", ".join(sorted(tables)),
-        highlight=False,
+    console.print(language.catalog_table(figures), highlight=False)
+    _say(
+        "\nTest accuracies in percent as the paper prints them, mean ± sample sd, n = 10 unless "
+        "said; CIFAR-10 for all-cnn-c, CIFAR-100 for the others. Parameters are per channel unless "
+        "said. --table NAME shows one of its tables: " + ", ".join(sorted(tables))
     )
 
 
-def _printed(mean: float, sd: float | None, n: int | None) -> str:
-    spread = "" if sd is None else f" ± {sd:.2f}"
-    return f"{mean:.2f}{spread}" + ("" if n == 10 else f" ({n})")
-
-
-def _readable(text: str) -> str:
-    from pangaea.functions.catalog import LEARNABLE, parse
-
-    return f"[{text}]" if text in LEARNABLE else parse(text).readable()
-
-
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})
 def show(
     function: FunctionText,
     png: Annotated[
@@ -154,40 +103,22 @@ def show(
     gamma: Annotated[float, typer.Option(help="Value of gamma.")] = 1.0,
 ) -> None:
     """Show a function: its forms, tree, values, slopes, bounds, kinks and a plot."""
-    from pangaea.functions.shape import shape
-    from pangaea.report import curve
+    from pangaea.report import curve, language
 
     f, value, slope = _evaluable(function, {"alpha": alpha, "beta": beta, "gamma": gamma})
-    facts = Table(box=None, show_header=False, pad_edge=False)
-    facts.add_row("function", f.readable())
-    facts.add_row("canonical", str(f))
-    facts.add_row("LaTeX", f.latex())
-    facts.add_row("parameters", ", ".join(f.parameters) or "none")
-    seen = shape(value, slope)
-    bounds = [_bound(seen.lower, "below"), _bound(seen.upper, "above")]
-    facts.add_row("bounds", ", ".join(bounds))
-    facts.add_row("monotonic", seen.direction or "no")
-    facts.add_row("kinks", _places(seen.kinks))
-    if seen.jumps:
-        facts.add_row("jumps", _places(seen.jumps))
-    if seen.undefined:
-        facts.add_row("undefined", "for some inputs (NaN)")
-    console.print(facts, highlight=False, markup=False, soft_wrap=True)
-    if isinstance(f, pangaea.Function):
-        console.print()
-        console.print(_tree(f), highlight=False)
-    console.print()
-    table = Table("x", "value", "slope", box=None, pad_edge=False)
-    for column in table.columns:
-        column.justify = "right"
-    for x in (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0):
-        table.add_row(f"{x:g}", f"{value(x) + 0.0:.6g}", f"{slope(x) + 0.0:.6g}")
-    console.print(table, highlight=False)
     if png is not None:
         curve.png(png, value, slope, f.readable())
-        console.print(f"\nplot written to {png}", highlight=False, soft_wrap=True)
-    else:
-        console.print("\n" + curve.terminal(value), highlight=False, soft_wrap=True)
+    console.print(language.facts_table(f, value, slope), highlight=False)
+    if isinstance(f, pangaea.Function):
+        console.print()
+        console.print(language.tree(f), highlight=False)
+    console.print()
+    console.print(language.points_table(value, slope), highlight=False)
+    _say("\n" + (curve.terminal(value) if png is None else f"plot written to {png}"))
+
+
+def _say(text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
 def _evaluable(text: str, parameters: dict[str, float]) -> tuple[Any, Any, Any]:
@@ -204,34 +135,7 @@ def _evaluable(text: str, parameters: dict[str, float]) -> tuple[Any, Any, Any]:
     return f, lambda x: f(x, **own), lambda x: f.slope(x, **own)
 
 
-def _bound(limit: float, side: str) -> str:
-    if math.isnan(limit):
-        return f"undefined {side}"
-    return f"unbounded {side}" if math.isinf(limit) else f"bounded {side} by {limit:.6g}"
-
-
-def _places(places: tuple[float, ...]) -> str:
-    shown = ", ".join(f"{x:g}" for x in places[:6])
-    return (f"at x = {shown}" + (", …" if len(places) > 6 else "")) if places else "none"
-
-
-def _tree(f: "Function") -> "Tree":
-    from rich.markup import escape
-    from rich.tree import Tree
-
-    names = dict(zip(f.parameter_edges, ("α·", "β·", "γ·"), strict=False))
-
-    def grow(node: "Expression", path: "NodePath", branch: Tree | None) -> Tree:
-        label = escape(names.get(path, "") + node.operator)
-        grown = Tree(label) if branch is None else branch.add(label)
-        for i, child in enumerate(node.inputs):
-            grow(child, (*path, i), grown)
-        return grown
-
-    return grow(f.expression, (), None)
-
-
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})
 def evaluate(
     functions: Annotated[
         list[str],
@@ -300,12 +204,11 @@ def evaluate(
         typer.echo(json.dumps(found, indent=2))
         return
     console.print(evaluation.table(found), highlight=False)
-    console.print(f"\n{data} accuracy in percent on {task}, mean ± sample sd", highlight=False)
+    _say(f"\n{data} accuracy in percent on {task}, mean ± sample sd")
     if against is not None:
-        console.print(
+        _say(
             f"p: one-tailed Welch t-test against {forms[0].readable()}; "
-            "* p ≤ 0.05, ** p ≤ 0.01, *** p ≤ 0.001",
-            highlight=False,
+            "* p ≤ 0.05, ** p ≤ 0.01, *** p ≤ 0.001"
         )
 
 
@@ -331,15 +234,18 @@ def tasks(
         typer.echo(json.dumps(found, indent=2))
         return
     console.print(evaluation.task_table(found), highlight=False)
-    console.print(
-        "\ncost: multiplications of one training run, forward and backward, in the search and the "
-        "full recipe; 1 P = 10¹⁵",
-        highlight=False,
+    _say(
+        "\nepochs and cost: in the search and the full recipe; the cost is the multiplications of "
+        "one training run, forward and backward, in units of 10¹⁵. Data not here is downloaded on "
+        "first use."
     )
 
 
 def main() -> None:
     """Run a command; what a person got wrong is one sentence, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters shows ?
     try:
         app()
     except ParseError as error:

@@ -47,11 +47,10 @@ _PARAMETER_NAMES = {
 }
 
 _TOKEN = re.compile(
-    r"[ \t\r\n]*(?:"
-    r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[αβγσ])"
-    r"|(?P<sign>\*\*|[-+*/^(),|·×⋅−])"
-    r"|(?P<end>\Z))"
+    r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"  # a number
+    r"|([A-Za-z_][A-Za-z0-9_]*|[αβγσ])"  # a name
+    r"|(\*\*|[-+*/^(),|·×⋅−])"  # a sign
+    r"|([^ \t\r\n])"  # nothing that belongs here
 )
 _SIGNS = {"**": "^", "·": "*", "×": "*", "⋅": "*", "−": "-"}
 
@@ -89,34 +88,36 @@ class _Parser:
             raise ParseError(0, "a text", type(text).__name__)
         if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
             raise ParseError(0, f"at most {MAX_BYTES} bytes", "a longer text")
+        self.text = text
         self.kinds: list[str] = []
         self.texts: list[str] = []
-        self.positions: list[int] = []
         self.index = 0
         self.brackets = 0
         self.nesting = 0
         self.used: set[str] = set()
         self.openings: tuple[str, ...] = ("(", "|")  # what opens a factor after a parameter
-        self._tokenize(text)
+        for number, name, sign, other in _TOKEN.findall(text):
+            if name:
+                self.kinds.append("name")
+                self.texts.append(name.lower())
+            elif sign:
+                self.kinds.append("sign")
+                self.texts.append(_SIGNS.get(sign, sign))
+            elif number:
+                self.kinds.append("number")
+                self.texts.append(number)
+            else:
+                shown = repr(other) if " " < other <= "~" else f"U+{ord(other):04X}"
+                raise ParseError(
+                    self._position(len(self.texts)), _OPERAND, f"the character {shown}"
+                )
+        self.kinds.append("end")
+        self.texts.append("")
 
-    def _tokenize(self, text: str) -> None:
-        position, match = 0, _TOKEN.match
-        while True:
-            token = match(text, position)
-            if token is None or token.lastgroup is None:
-                while text[position] in " \t\r\n":
-                    position += 1
-                found = text[position]
-                shown = f"{found!r}" if " " < found <= "~" else f"U+{ord(found):04X}"
-                raise ParseError(position, _OPERAND, f"the character {shown}")
-            kind = token.lastgroup
-            word = token[kind]
-            self.kinds.append(kind)
-            self.texts.append(_SIGNS.get(word, word) if kind == "sign" else word.lower())
-            self.positions.append(token.start(kind))
-            if kind == "end":
-                return
-            position = token.end()
+    def _position(self, index: int) -> int:
+        """Where a token stands: looked up for errors only, so that the rest is quick."""
+        starts = [token.start() for token in _TOKEN.finditer(self.text)]
+        return starts[index] if index < len(starts) else len(self.text)
 
     def function(self) -> Function:
         draft = self._scaled(self._expression(0))
@@ -140,7 +141,7 @@ class _Parser:
         if len(found) > 20:
             found = found[:17] + "..."
         shown = "the end" if self.kinds[index] == "end" else repr(found)
-        return ParseError(self.positions[index], expected, shown)
+        return ParseError(self._position(index), expected, shown)
 
     def _expect(self, sign: str, otherwise: str) -> None:
         if self.texts[self.index] != sign:
@@ -148,12 +149,17 @@ class _Parser:
         self.index += 1
 
     def _node(self, operator: str, *inputs: _Draft) -> _Draft:
-        drafts = tuple([self._scaled(draft) for draft in inputs])
-        depth = 1 + max([draft.depth for draft in drafts])
-        nodes = 1 + sum([draft.nodes for draft in drafts])
+        depth, nodes, drafts = 0, 1, []
+        for draft in inputs:
+            if draft.operator in ("parameter", "e"):
+                draft = self._scaled(draft)
+            drafts.append(draft)
+            nodes += draft.nodes
+            depth = max(depth, draft.depth)
+        depth += 1
         if depth > MAX_DEPTH or nodes > MAX_NODES:
             raise self._error(f"at most {MAX_DEPTH} levels and {MAX_NODES} nodes", self.index - 1)
-        return _Draft(operator, drafts, None, depth, nodes)
+        return _Draft(operator, tuple(drafts), None, depth, nodes)
 
     def _scaled(self, draft: _Draft) -> _Draft:
         """A parameter on its own is a factor of the constant 1."""

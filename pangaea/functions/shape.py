@@ -24,10 +24,11 @@ class Shape:
 
 def shape(value: Callable[[float], float], slope: Callable[[float], float]) -> Shape:
     """The shape of a function of one number, from its value and slope."""
-    points = [*(-x for x in reversed(_FAR)), *_NEAR, *_FAR]
+    kinks, jumps = _breaks(value, slope)
+    close = [x + s * d for x in jumps for d in (1e-3, 1e-6, 1e-9) for s in (1, -1)]
+    points = sorted([*(-x for x in _FAR), *_NEAR, *close, *_FAR])
     values = [value(x) for x in points]
     defined = [v for v in values if not math.isnan(v)]
-    kinks, jumps = _breaks(value, slope)
     return Shape(
         lower=-_supremum(lambda x: -value(x), [-v for v in defined]),
         upper=_supremum(value, defined),
@@ -40,6 +41,8 @@ def shape(value: Callable[[float], float], slope: Callable[[float], float]) -> S
 
 def _supremum(value: Callable[[float], float], values: list[float]) -> float:
     best = max(values, default=math.nan)
+    if best > 1e8:
+        return math.inf  # next to a pole
     for side in (1, -1):
         near, middle, far = (value(side * x) for x in _FAR[1:])
         # What still grows as fast from 1e4 to 1e8 as it did from 1e2 to 1e4 has no limit.
@@ -52,8 +55,8 @@ def _supremum(value: Callable[[float], float], values: list[float]) -> float:
 
 def _direction(values: list[float]) -> str | None:
     pairs = list(pairwise(values))
-    rising = all(b >= a - 1e-12 * abs(a) for a, b in pairs)
-    falling = all(b <= a + 1e-12 * abs(a) for a, b in pairs)
+    rising = all(b >= a or math.isclose(a, b, rel_tol=1e-12) for a, b in pairs)
+    falling = all(b <= a or math.isclose(a, b, rel_tol=1e-12) for a, b in pairs)
     if rising and falling:
         return "constant"
     return "increasing" if rising else "decreasing" if falling else None
@@ -78,9 +81,14 @@ def _breaks(
 
 def _discontinuity(measure: Callable[[float], float], low: float, high: float) -> float | None:
     at_low, at_high = measure(low), measure(high)
-    threshold = 1e-3 * (1 + min(abs(at_low), abs(at_high)))
+    if not (math.isfinite(at_low) and math.isfinite(at_high)):
+        return None
+
+    def apart() -> bool:
+        return abs(at_high - at_low) > 1e-3 * (1 + min(abs(at_low), abs(at_high)))
+
     while high - low > 1e-9:
-        if not abs(at_high - at_low) > threshold:
+        if not apart():
             return None
         middle = (low + high) / 2
         at_middle = measure(middle)
@@ -88,4 +96,4 @@ def _discontinuity(measure: Callable[[float], float], low: float, high: float) -
             high, at_high = middle, at_middle
         else:
             low, at_low = middle, at_middle
-    return round((low + high) / 2, 6) + 0.0 if abs(at_high - at_low) > threshold else None
+    return round((low + high) / 2, 6) + 0.0 if apart() else None

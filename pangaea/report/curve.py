@@ -62,20 +62,25 @@ def _frame(ys: Sequence[float]) -> tuple[float, float]:
     return low, high
 
 
+def _drawable(y: float) -> float:
+    """Far outside any frame, or NaN: matplotlib cannot scale what is near infinity."""
+    return min(max(y, -1e6), 1e6) if y == y else y
+
+
 def png(path: Path, value: Curve, slope: Curve, title: str) -> None:
     """A picture of the curve and its slope over [−5, 5]."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
     xs = points(1001)
-    ys = [value(x) for x in xs]
+    ys = [_drawable(value(x)) for x in xs]
     figure = Canvas(figsize=(6.4, 4.2), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.axhline(0, color="0.8", linewidth=1, zorder=0)
     axes.axvline(0, color="0.8", linewidth=1, zorder=0)
     axes.plot(xs, ys, color="#0072b2", linewidth=2, label="value")
-    axes.plot(xs, [slope(x) for x in xs], color="#d55e00", linestyle="--", label="slope")
+    axes.plot(xs, [_drawable(slope(x)) for x in xs], color="#d55e00", linestyle="--", label="slope")
     low, high = _frame(ys)
     axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
     axes.set_xlabel("x")

@@ -89,22 +89,21 @@ def task_rows() -> list[dict[str, Any]]:
 
 
 def task_table(found: Sequence[dict[str, Any]]) -> Table:
-    shown = Table(
-        "task", "parameters", "epochs", "cost", "samples", "data", box=None, pad_edge=False
-    )
-    for column in shown.columns[1:5]:
-        column.justify, column.no_wrap = "right", True
+    shown = Table("task", "parameters", "epochs", "cost", "data", box=None, pad_edge=False)
+    for column in shown.columns:
+        column.no_wrap = True
+    for column in shown.columns[1:4]:
+        column.justify = "right"
     for row in found:
         shown.add_row(
             row["task"],
             f"{row['parameters']:,}",
             f"{row['search_epochs']}, {row['full_epochs']}",
             f"{_peta(row['search_cost'])}, {_peta(row['full_cost'])}",
-            " / ".join(f"{size:,}" for size in row["samples"]),
-            "here" if row["data_here"] else "downloaded on first use",
+            "here" if row["data_here"] else "not here",
         )
     return shown
 
 
 def _peta(count: int) -> str:
-    return f"{count / 1e15:.3g} P"
+    return f"{count / 1e15:.3g}"
