@@ -151,7 +151,9 @@ def main() -> None:
             row[f"{kind}: s/epoch"] = epoch_seconds(run, device)
             row[kind] = 1000 * row[f"{kind}: s/epoch"] / run.batches.steps  # type: ignore[operator]
             del run
-        row["speed-up over eager bf16"] = row["eager bf16"] / row["ours"]  # type: ignore[operator]
+        for kind in ("ours", "ours compiled"):
+            if kind in row:
+                row[f"eager bf16 / {kind}"] = row["eager bf16"] / row[kind]  # type: ignore[operator]
         rows.append(row)
         for key, value in row.items():
             print(f"  {key:32} {value if isinstance(value, str) else f'{value:8.3f}'}", flush=True)

@@ -160,8 +160,12 @@ def evaluate(
     device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1.")] = None,
     precision: Annotated[str | None, typer.Option(help="bf16 or fp32.")] = None,
     compiled: Annotated[
-        bool, typer.Option("--compile", help="Compile the network first: for long runs.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--compile/--no-compile",
+            help="Compile the network first; if not said, where it pays (long runs on a GPU).",
+        ),
+    ] = None,
     checkpoints: Annotated[
         Path | None,
         typer.Option(

@@ -74,14 +74,15 @@ def png(path: Path, value: Curve, slope: Curve, title: str) -> None:
 
     xs = points(1001)
     ys = [_drawable(value(x)) for x in xs]
+    slopes = [_drawable(slope(x)) for x in xs]
     figure = Canvas(figsize=(6.4, 4.2), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.axhline(0, color="0.8", linewidth=1, zorder=0)
     axes.axvline(0, color="0.8", linewidth=1, zorder=0)
     axes.plot(xs, ys, color="#0072b2", linewidth=2, label="value")
-    axes.plot(xs, [_drawable(slope(x)) for x in xs], color="#d55e00", linestyle="--", label="slope")
-    low, high = _frame(ys)
+    axes.plot(xs, slopes, color="#d55e00", linestyle="--", label="slope")
+    low, high = _frame([*ys, *slopes])
     axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
     axes.set_xlabel("x")
     axes.set_title(title, fontsize=11)

@@ -1,0 +1,183 @@
+"""Tables of judged functions and of tasks: plain rows first, then what a person sees."""
+
+import io
+import json
+import math
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.errors import MarkupError
+from rich.table import Table
+
+from pangaea.report import evaluation
+from pangaea.training import tasks
+from pangaea.training.evaluate import Evaluation
+from pangaea.training.result import TrainingResult
+
+PARAMETRIC = "mul(logsigmoid(alpha*x), beta*asinh(x))"
+
+
+def judged(function: str, *accuracies: float | None, drop_failures: bool = False) -> Evaluation:
+    results = tuple(
+        TrainingResult(
+            task="mnist1d",
+            function=function,
+            scope=None,
+            seed=seed,
+            data="test",
+            accuracy=accuracy,
+            failure="diverged" if accuracy is None else None,
+            seconds=1.25,
+        )
+        for seed, accuracy in enumerate(accuracies)
+    )
+    return Evaluation(
+        function=function,
+        task="mnist1d",
+        classes=10,
+        results=results,
+        drop_failures=drop_failures,
+    )
+
+
+RELU = judged("relu(x)", 70.0, 71.0, 70.5)
+BETTER = judged(PARAMETRIC, 75.0, 76.0, None)
+ONE = judged("tanh(x)", 66.0)
+
+
+def shown(table: Table, width: int = 200) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=width).print(table)
+    return out.getvalue().splitlines()
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    return evaluation.rows([RELU], None)[0] | changes
+
+
+def test_rows_are_plain_values() -> None:
+    found = evaluation.rows([RELU, BETTER, ONE], RELU)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    relu, better, one = found
+    assert relu["mean"] == pytest.approx(70.5)
+    assert relu["sd"] == pytest.approx(0.5)
+    assert (relu["n"], relu["failures"], relu["reasons"]) == (3, 0, [])
+    assert better["accuracies"] == [75.0, 76.0, 10.0]
+    assert (better["n"], better["failures"], better["reasons"]) == (3, 1, ["diverged"])
+    assert (one["sd"], one["p"]) == (None, None)
+    assert {r["task"] for r in found} == {"mnist1d"}
+    assert {r["data"] for r in found} == {"test"}
+    assert {r["device"] for r in found} == {"cpu"}
+    assert {r["seconds"] for r in found} == {1.25}
+
+
+def test_a_reference_is_not_compared_with_itself() -> None:
+    relu, better = evaluation.rows([RELU, BETTER], RELU)
+    assert relu["p"] is None
+    assert relu["against"] == better["against"] == "relu(x)"
+    assert 0.5 < better["p"] < 1
+    assert [r["p"] for r in evaluation.rows([RELU, BETTER], None)] == [None, None]
+    assert [r["against"] for r in evaluation.rows([RELU], None)] == [None]
+
+
+def test_a_better_function_has_a_small_p() -> None:
+    best = judged("tanh(x)", 75.0, 76.0, 75.5)
+    _, compared = evaluation.rows([RELU, best], RELU)
+    assert compared["p"] < 0.001
+    (line,) = (line for line in shown(evaluation.table([compared])) if "tanh" in line)
+    assert line.split()[-2:] == ["***", "1.2"]
+
+
+def test_a_table_shows_each_function_in_a_line() -> None:
+    header, relu, better, one = shown(evaluation.table(evaluation.rows([RELU, BETTER, ONE], RELU)))
+    assert header.split() == ["function", "accuracy", "n", "failed", "p", "seconds"]
+    assert relu.split() == ["relu(x)", "70.50", "±", "0.50", "3", "0", "1.2"]
+    assert "log(σ(α·x))" in better
+    assert "1 (diverged)" in better
+    assert one.split() == ["tanh(x)", "66.00", "1", "0", "1.2"]
+
+
+def test_the_best_mean_stands_out() -> None:
+    table = evaluation.table(evaluation.rows([RELU, BETTER, ONE], None))
+    accuracies = list(table.columns[1].cells)
+    assert [str(cell).startswith("[bold]") for cell in accuracies] == [True, False, False]
+
+
+@pytest.mark.xfail(strict=True, reason="max() of means that begin with NaN is NaN")
+def test_the_best_mean_stands_out_where_another_is_unknown() -> None:
+    dropped = judged("PAU", None, drop_failures=True)
+    table = evaluation.table(evaluation.rows([dropped, RELU], None))
+    assert [str(cell).startswith("[bold]") for cell in table.columns[1].cells] == [False, True]
+
+
+def test_runs_that_were_all_dropped_have_a_row() -> None:
+    dropped = judged("PAU", None, None, drop_failures=True)
+    (found,) = evaluation.rows([dropped], RELU)
+    assert math.isnan(found["mean"])
+    assert (found["n"], found["sd"], found["p"]) == (0, None, None)
+    assert "2 (diverged)" in shown(evaluation.table([found]))[1]
+
+
+def test_a_table_without_functions_is_its_header() -> None:
+    assert len(shown(evaluation.table([]))) == 1
+
+
+@pytest.mark.parametrize("function", ["PReLU", "APL", "PAU", "SPLASH", "abs(max(x, zero(x)))"])
+def test_every_kind_of_function_can_be_shown(function: str) -> None:
+    found = evaluation.rows([judged(function, 50.0, 51.0)], None)
+    lines = shown(evaluation.table(found))
+    assert len(lines) == 2
+    assert "50.50 ± 0.71" in lines[1]
+
+
+@pytest.mark.parametrize("width", [70, 80, 120])
+def test_a_narrow_terminal_cuts_no_number(width: int) -> None:
+    text = "\n".join(shown(evaluation.table(evaluation.rows([RELU, BETTER], RELU)), width))
+    assert max(map(len, text.splitlines())) <= width
+    for part in ("70.50 ± 0.50", "53.67 ± 37.82", "1 (diverged)", "1.2"):
+        assert part in text
+
+
+@pytest.mark.xfail(raises=(MarkupError, AssertionError), strict=True, reason="cells are markup")
+@pytest.mark.parametrize("reason", ["[/oops]", "[red]", "out of [memory]"])
+def test_odd_reasons_are_shown_as_they_are(reason: str) -> None:
+    lines = shown(evaluation.table([row(failures=1, reasons=[reason])]))
+    assert f"1 ({reason})" in lines[1]
+
+
+def test_task_rows_tell_parameters_and_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "tasks", lambda: ("mnist1d", "resnet-v1-8/cifar10"))
+    small, image = evaluation.task_rows()
+    assert json.loads(json.dumps([small, image])) == [small, image]
+    task = tasks.task("mnist1d")
+    assert small["task"] == "mnist1d"
+    assert small["parameters"] == task.parameters
+    # Three multiplications in training for one in use, for 1,000 samples and 40 epochs.
+    assert small["full_cost"] == small["search_cost"] == 3 * task.multiplications * 1000 * 40
+    assert small["samples"] == [1000, 2000, 6000]
+    assert (image["search_epochs"], image["full_epochs"]) == (100, 200)
+    assert image["full_cost"] == 2 * image["search_cost"]
+    header, *lines = shown(evaluation.task_table([small, image]))
+    assert header.split()[:4] == ["task", "parameters", "epochs", "cost"]
+    assert lines[0].split()[:2] == ["mnist1d", f"{task.parameters:,}"]
+    assert lines[1].split()[:1] == ["resnet-v1-8/cifar10"]
+    assert "100, 200" in lines[1]
+
+
+def test_a_task_table_says_whether_data_is_here() -> None:
+    plain = {
+        "task": "wrn-10-4/cifar10",
+        "parameters": 1_198_810,
+        "search_epochs": 100,
+        "full_epochs": 200,
+        "search_cost": 2_240_000_000_000_000,
+        "full_cost": 4_490_000_000_000_000,
+        "samples": [45000, 5000, 10000],
+        "data_here": False,
+    }
+    _, away, here = shown(evaluation.task_table([plain, plain | {"data_here": True}]))
+    assert here.rstrip().endswith("  here")
+    assert not away.rstrip().endswith("  here")
+    assert re.search(r"100, 200 +2\.24.*4\.49", away)
