@@ -2,27 +2,17 @@
 
 import contextlib
 import math
-import resource
 import time
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from pangaea.activation.module import Activation, Scope, Spec, parameter_groups, resolve
+from pangaea.activation.module import Activation, Scope, Spec, resolve
+from pangaea.training import start
 from pangaea.training.batches import TrainingBatches, judging_batches
-from pangaea.training.data import (
-    Normalization,
-    TestData,
-    TrainingData,
-    ValidationData,
-    normalization,
-    split,
-    test_data,
-)
 from pangaea.training.half import HalfWeights, halve
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
@@ -64,13 +54,13 @@ class Run:
             scope=scope,
             seed=seed,
             data=data,
-            device=_device_name(device),
+            device=start.device_name(device),
         )
         self._started = time.perf_counter()
         self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         with self._context():
-            training, validation, test, normal = parts(task, recipe, device, data == "test")
-            torch.manual_seed(stream(seed, 0))
+            training, validation, test, normal = start.parts(task, recipe, device, data == "test")
+            torch.manual_seed(start.stream(seed, 0))
             model = task.build(function, scope)
             self.model = model.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
             halve(self.model, dtype)
@@ -86,16 +76,12 @@ class Run:
 
     def _prepare(self) -> None:
         recipe, device = self.recipe, self.device
-        self.generator = torch.Generator(device).manual_seed(stream(self.seed, 1))
-        torch.manual_seed(stream(self.seed, 2))  # dropout draws from the device's own generator
+        self.generator = torch.Generator(device).manual_seed(start.stream(self.seed, 1))
+        torch.manual_seed(
+            start.stream(self.seed, 2)
+        )  # dropout draws from the device's own generator
         self.activations = [m for m in self.model.modules() if isinstance(m, Activation)]
-        groups = parameter_groups(self.model, recipe.weight_decay)
-        if recipe.activation_rate is not None:
-            own = {id(p) for m in self.activations for p in m.parameters()}
-            plain = groups[1]["params"]
-            groups[1]["params"] = [p for p in plain if id(p) not in own]
-            activation = [p for p in plain if id(p) in own]
-            groups.append({"params": activation, "weight_decay": 0.0})
+        groups = start.groups(self.model, recipe)
         self._half = []
         for group in groups:
             half = [p for p in group["params"] if p.dtype != torch.float32]
@@ -103,17 +89,14 @@ class Run:
                 self._half.append(HalfWeights(half))
                 others = [p for p in group["params"] if p.dtype == torch.float32]
                 group["params"] = [self._half[-1].master, *others]
-        groups = [group for group in groups if group["params"]]
         steps, total = self.batches.steps, self.batches.steps * recipe.epochs
         rates = torch.tensor([recipe.rate_at(i / steps) for i in range(total)], device=device)
         self.rates = rates.float()
         # The rate is a tensor on the device, so that a captured step can change it.
         self.rate = torch.zeros((), device=device)
-        for i, group in enumerate(groups):
-            constant = recipe.activation_rate is not None and i == 2
-            group["lr"] = (
-                torch.tensor(recipe.activation_rate, device=device) if constant else self.rate
-            )
+        for group in groups:
+            constant = group["constant"]
+            group["lr"] = self.rate if constant is None else torch.tensor(constant, device=device)
         self.optimizer = torch.optim.SGD(
             groups, lr=self.rate, momentum=recipe.momentum, nesterov=recipe.nesterov, fused=True
         )
@@ -261,7 +244,7 @@ class Run:
         for i, name in enumerate(names):
             self.result.parameters[name] = [epoch[i] for epoch in table]
         self.result.seconds = self._elapsed()
-        self.result.peak_memory = peak_memory(self.device)
+        self.result.peak_memory = start.peak_memory(self.device)
         self.done, self._graph = True, None
 
     def _elapsed(self) -> float:
@@ -327,39 +310,3 @@ class Run:
             for inputs, labels in batches:
                 correct += (self.model(inputs).argmax(1) == labels).sum()
         return 100 * correct.item() / sum(len(labels) for _, labels in batches)
-
-
-def stream(seed: int, purpose: int) -> int:
-    """Independent seeds for the weights, the order of the data and the noise of a run."""
-    return int(np.random.SeedSequence((seed, purpose)).generate_state(1, np.uint64)[0] >> 1)
-
-
-def peak_memory(device: torch.device) -> int:
-    """Bytes: on a GPU since the last run began alone there, on the CPU of the whole process."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def _device_name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-
-
-_PARTS: dict[
-    tuple[str, bool, torch.device], tuple[TrainingData, ValidationData, Normalization]
-] = {}
-
-
-def parts(
-    task: Task, recipe: Recipe, device: torch.device, with_test: bool
-) -> tuple[TrainingData, ValidationData, TestData | None, Normalization]:
-    """The data on the device, kept there for the next candidate."""
-    key = (task.data_set.name, recipe.featurewise, device)
-    if key not in _PARTS:
-        training, validation = split(task.data_set)
-        normal = normalization(training, featurewise=recipe.featurewise)
-        _PARTS.clear()  # one data set at a time
-        _PARTS[key] = training.to(device), validation.to(device), normal.to(device)
-    training, validation, normal = _PARTS[key]
-    test = test_data(task.data_set).to(device) if with_test else None
-    return training, validation, test, normal

@@ -14,11 +14,12 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call, stack_module_state, vmap
 
-from pangaea.activation.module import Activation, Scope, Spec, parameter_groups, resolve
+from pangaea.activation.module import Activation, Scope, Spec, resolve
+from pangaea.training import start
 from pangaea.training.batches import TrainingBatches, judging_batches
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
-from pangaea.training.run import EXPLODED, parts, peak_memory, stream
+from pangaea.training.run import EXPLODED
 from pangaea.training.tasks import Task
 
 # Ten seeds of 40 epochs, one core: 1.5 times the speed of one after another for ReLU.
@@ -42,15 +43,15 @@ class Together:
     ) -> None:
         self.recipe = recipe
         device = torch.device("cpu")
-        training, validation, test, normal = parts(task, recipe, device, data == "test")
+        training, validation, test, normal = start.parts(task, recipe, device, data == "test")
         models = []
         for seed in seeds:
-            torch.manual_seed(stream(seed, 0))
+            torch.manual_seed(start.stream(seed, 0))
             models.append(task.build(function, scope))
         self.model = models[0]
         self.parameters, self.buffers = stack_module_state(models)
         self.batches = [TrainingBatches(training, normal, recipe, torch.float32) for _ in seeds]
-        self.generators = [torch.Generator().manual_seed(stream(seed, 1)) for seed in seeds]
+        self.generators = [torch.Generator().manual_seed(start.stream(seed, 1)) for seed in seeds]
         self.validation = judging_batches(validation, normal, torch.float32)
         self.test = judging_batches(test, normal, torch.float32) if test is not None else None
         self.results = [
@@ -60,20 +61,14 @@ class Together:
             for seed in seeds
         ]
         self.optimizer = self._optimizer()
-        torch.manual_seed(stream(seeds[0], 2))
+        torch.manual_seed(start.stream(seeds[0], 2))
         self._note_parameters()
 
     def _optimizer(self) -> torch.optim.Optimizer:
         names = {id(p): name for name, p in self.model.named_parameters()}
-        groups = parameter_groups(self.model, self.recipe.weight_decay)
+        groups = start.groups(self.model, self.recipe)
         for group in groups:
             group["params"] = [self.parameters[names[id(p)]] for p in group["params"]]
-        own = {id(p) for m in self._activations().values() for p in m.parameters()}
-        learnt = [self.parameters[name] for i, name in names.items() if i in own]
-        if self.recipe.activation_rate is not None and learnt:
-            plain = groups[1]["params"]
-            groups[1]["params"] = [p for p in plain if not any(p is q for q in learnt)]
-            groups.append({"params": learnt, "weight_decay": 0.0, "constant": True})
         return torch.optim.SGD(
             groups, lr=0.1, momentum=self.recipe.momentum, nesterov=self.recipe.nesterov, fused=True
         )
@@ -107,7 +102,7 @@ class Together:
                 result.failure, result.detail, result.accuracy = "untrained", ended, None
             # Shared evenly: what a seed would have cost cannot be told apart.
             result.seconds = (time.perf_counter() - started) / len(self.results)
-            result.peak_memory = peak_memory(torch.device("cpu"))
+            result.peak_memory = start.peak_memory(torch.device("cpu"))
         return self.results
 
     def _epoch(self, epoch: int) -> bool:
@@ -117,8 +112,8 @@ class Together:
         self.model.train()
         for step in range(steps):
             for group in self.optimizer.param_groups:
-                constant = group.get("constant") and self.recipe.activation_rate
-                group["lr"] = constant or self.recipe.rate_at(epoch + step / steps)
+                constant, now = group["constant"], self.recipe.rate_at(epoch + step / steps)
+                group["lr"] = now if constant is None else constant
             inputs = torch.stack([b.as_input(b.inputs[step]) for b in self.batches])
             labels = torch.stack([b.labels[step] for b in self.batches])
             logits = self._logits(inputs, 0)

@@ -1,0 +1,75 @@
+"""What a run starts from: its seeds, its data on the device, its groups of parameters."""
+
+import resource
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from pangaea.activation.module import Activation, parameter_groups
+from pangaea.training.data import (
+    Normalization,
+    TestData,
+    TrainingData,
+    ValidationData,
+    normalization,
+    split,
+    test_data,
+)
+from pangaea.training.recipes import Recipe
+from pangaea.training.tasks import Task
+
+
+def stream(seed: int, purpose: int) -> int:
+    """Independent seeds for the weights, the order of the data and the noise of a run."""
+    return int(np.random.SeedSequence((seed, purpose)).generate_state(1, np.uint64)[0] >> 1)
+
+
+def peak_memory(device: torch.device) -> int:
+    """Bytes: on a GPU since the last run began alone there, on the CPU of the whole process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+_PARTS: dict[
+    tuple[str, bool, torch.device], tuple[TrainingData, ValidationData, Normalization]
+] = {}
+
+
+def parts(
+    task: Task, recipe: Recipe, device: torch.device, with_test: bool
+) -> tuple[TrainingData, ValidationData, TestData | None, Normalization]:
+    """The data on the device, kept there for the next candidate."""
+    key = (task.data_set.name, recipe.featurewise, device)
+    if key not in _PARTS:
+        training, validation = split(task.data_set)
+        normal = normalization(training, featurewise=recipe.featurewise)
+        _PARTS.clear()  # one data set at a time
+        _PARTS[key] = training.to(device), validation.to(device), normal.to(device)
+    training, validation, normal = _PARTS[key]
+    test = test_data(task.data_set).to(device) if with_test else None
+    return training, validation, test, normal
+
+
+def groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
+    """Parameters by weight decay and rate; `constant` is the rate of a group that keeps its own."""
+    decayed, others = (g["params"] for g in parameter_groups(model))
+    own = {id(p) for m in model.modules() if isinstance(m, Activation) for p in m.parameters()}
+    apart = [p for p in others if id(p) in own and recipe.activation_rate is not None]
+    kept = {id(p) for p in apart}
+    found = [
+        {"params": decayed, "weight_decay": recipe.weight_decay, "constant": None},
+        {
+            "params": [p for p in others if id(p) not in kept],
+            "weight_decay": 0.0,
+            "constant": None,
+        },
+        {"params": apart, "weight_decay": 0.0, "constant": recipe.activation_rate},
+    ]
+    return [group for group in found if group["params"]]
