@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
+from rich.text import Text
 
 from pangaea.activation.module import resolve
 from pangaea.report.statistics import stars, welch
@@ -41,7 +42,7 @@ def table(found: Sequence[dict[str, Any]]) -> Table:
     shown = Table("function", "accuracy", "n", "failed", "p", "seconds", box=None, pad_edge=False)
     for column in shown.columns[1:]:
         column.justify, column.no_wrap = "right", True
-    best = max((row["mean"] for row in found), default=0.0)
+    best = max((row["mean"] for row in found if row["mean"] == row["mean"]), default=None)
     for row in found:
         spread = "" if row["sd"] is None else f" ± {row['sd']:.2f}"
         accuracy = f"{row['mean']:.2f}{spread}"
@@ -50,10 +51,10 @@ def table(found: Sequence[dict[str, Any]]) -> Table:
             f" ({', '.join(row['reasons'])})" if row["reasons"] else ""
         )
         shown.add_row(
-            resolve(row["function"]).readable(),
-            f"[bold]{accuracy}[/bold]" if row["mean"] == best else accuracy,
+            Text(resolve(row["function"]).readable()),
+            Text(accuracy, style="bold" if row["mean"] == best else ""),
             str(row["n"]),
-            failed,
+            Text(failed),
             p,
             f"{row['seconds']:.1f}",
         )

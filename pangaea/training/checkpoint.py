@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ def save(path: Path, identity: dict[str, Any], state: dict[str, Any]) -> None:
     buffer = io.BytesIO()
     torch.save({"identity": json.dumps(identity, sort_keys=True), "state": state}, buffer)
     payload = buffer.getvalue()
+    whole = False
+    with suppress(PangaeaError):
+        whole = _read(path) is not None
     try:
-        if path.exists():
+        if whole:  # a damaged one must not take the place of the one before it
             path.replace(_previous(path))
         with replacing(path) as file:
             file.write(_HEADER + hashlib.sha256(payload).hexdigest().encode() + b"\n")

@@ -67,7 +67,7 @@ def evaluate(
     device: str | torch.device | None = None,
     precision: str | None = None,
     compiled: bool | None = None,
-    checkpoints: Path | None = None,
+    checkpoints: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Train a function `runs` times with the seeds from `seed` on, and say how good it is."""

@@ -35,8 +35,7 @@ class HalfWeights:
     def collect(self) -> None:
         """Bring the gradients together."""
         gradients = [
-            torch.zeros_like(p).view(-1) if p.grad is None else _flat(p.grad, p)
-            for p in self.weights
+            p.new_zeros(p.numel()) if p.grad is None else _flat(p.grad, p) for p in self.weights
         ]
         assert self.master.grad is not None
         self.master.grad.copy_(torch.cat(gradients))

@@ -33,6 +33,13 @@ class Recipe:
     judge_every: int = 1  # epochs between two points of the validation curve
     valid_above: float = 0.0  # runs that end below this training accuracy (%) count as failed
 
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch < 1:
+            raise PangaeaError(
+                f"a recipe needs at least one epoch and one sample a batch, "
+                f"got {self.epochs} and {self.batch}"
+            )
+
     def rate_at(self, epoch: float) -> float:
         """The learning rate `epoch` epochs into the training."""
         if epoch < self.warmup:

@@ -41,13 +41,7 @@ class Run:
         dtype: torch.dtype,
         compiled: bool = False,
     ) -> None:
-        self.task, self.recipe, self.seed, self.device, self.dtype = (
-            task,
-            recipe,
-            seed,
-            device,
-            dtype,
-        )
+        self.recipe, self.seed, self.device = recipe, seed, device
         self.result = TrainingResult(
             task=task.name,
             function=str(resolve(function)),
@@ -77,9 +71,7 @@ class Run:
     def _prepare(self) -> None:
         recipe, device = self.recipe, self.device
         self.generator = torch.Generator(device).manual_seed(start.stream(self.seed, 1))
-        torch.manual_seed(
-            start.stream(self.seed, 2)
-        )  # dropout draws from the device's own generator
+        torch.manual_seed(start.stream(self.seed, 2))  # dropout draws from the global generator
         self.activations = [m for m in self.model.modules() if isinstance(m, Activation)]
         groups = start.groups(self.model, recipe)
         self._half = []

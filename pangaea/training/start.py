@@ -9,6 +9,7 @@ from torch import nn
 
 from pangaea.activation.module import Activation, parameter_groups
 from pangaea.training.data import (
+    DataSet,
     Normalization,
     TestData,
     TrainingData,
@@ -38,7 +39,7 @@ def device_name(device: torch.device) -> str:
 
 
 _PARTS: dict[
-    tuple[str, bool, torch.device], tuple[TrainingData, ValidationData, Normalization]
+    tuple[DataSet, bool, torch.device], tuple[TrainingData, ValidationData, Normalization]
 ] = {}
 
 
@@ -46,7 +47,7 @@ def parts(
     task: Task, recipe: Recipe, device: torch.device, with_test: bool
 ) -> tuple[TrainingData, ValidationData, TestData | None, Normalization]:
     """The data on the device, kept there for the next candidate."""
-    key = (task.data_set.name, recipe.featurewise, device)
+    key = (task.data_set, recipe.featurewise, device)
     if key not in _PARTS:
         training, validation = split(task.data_set)
         normal = normalization(training, featurewise=recipe.featurewise)

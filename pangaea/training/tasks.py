@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import nn
@@ -24,9 +25,9 @@ class Task:
 
     def recipe(self, recipe: Recipe | str, epochs: int | None = None) -> Recipe:
         """A recipe by its name, compressed to so many epochs if these are given."""
-        if isinstance(recipe, str):
+        if not isinstance(recipe, Recipe):
             if recipe not in self.recipes:
-                raise UnknownNameError("recipe", recipe, self.recipes)
+                raise UnknownNameError("recipe", str(recipe), self.recipes)
             recipe = self.recipes[recipe]
         return recipe if epochs is None else recipe.compressed(epochs)
 
@@ -40,13 +41,17 @@ class Task:
             shape=self.data_set.shape,
         )
 
-    @property
+    @cached_property
+    def _plain(self) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            return self.build("relu").eval()
+
+    @cached_property
     def parameters(self) -> int:
         """Learnable numbers of the network with ReLU."""
-        with torch.device("meta"):
-            return sum(p.numel() for p in self.build("relu").parameters())
+        return sum(p.numel() for p in self._plain.parameters())
 
-    @property
+    @cached_property
     def multiplications(self) -> int:
         """Multiplications for one input on its way through the network."""
         total = 0
@@ -56,11 +61,11 @@ class Task:
             if isinstance(module, nn.Conv1d | nn.Conv2d | nn.Linear):
                 total += output[0].numel() * module.weight[0].numel()
 
-        with torch.device("meta"):
-            model = self.build("relu").eval()
-            for module in model.modules():
-                module.register_forward_hook(count)
-            model(torch.zeros(1, *self.data_set.shape))
+        hooks = [m.register_forward_hook(count) for m in self._plain.modules()]
+        with torch.no_grad():
+            self._plain(torch.zeros(1, *self.data_set.shape))
+        for hook in hooks:
+            hook.remove()
         return total
 
 
@@ -81,11 +86,11 @@ def task(name: "Task | str") -> Task:
     if data not in _IMAGES or net == "small-cnn":
         raise UnknownNameError("task", name, tasks())
     found = Task(name=name, network=net, data_set=data_set(data), recipes=recipes(net))
-    try:
-        with torch.device("meta"):
-            found.build("relu")
-    except UnknownNameError:
-        raise UnknownNameError("task", name, tasks()) from None
+    if name not in tasks():
+        try:
+            _ = found.parameters  # any valid depth or width will do
+        except UnknownNameError:
+            raise UnknownNameError("task", name, tasks()) from None
     return found
 
 

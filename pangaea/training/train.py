@@ -17,6 +17,7 @@ from pangaea.training import checkpoint, together
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
 from pangaea.training.run import Run
+from pangaea.training.start import device_name
 from pangaea.training.tasks import Task
 from pangaea.training.tasks import task as find_task
 
@@ -55,7 +56,7 @@ def train_seeds(
     device: str | torch.device | None = None,
     precision: str | None = None,
     compiled: bool | None = None,
-    checkpoints: Path | None = None,
+    checkpoints: Path | str | None = None,
     progress: Progress | None = None,
 ) -> list[TrainingResult]:
     """Train once for each seed, several at a time where that is faster.
@@ -78,6 +79,7 @@ def train_seeds(
     if compiled is None:
         steps = chosen.epochs * on.data_set.sizes[0] / chosen.batch
         compiled = where.type == "cuda" and steps >= COMPILE_STEPS and _can_compile()
+    folder = None if checkpoints is None else Path(checkpoints)
     results: list[TrainingResult] = []
     size = TOGETHER if where.type == "cuda" else 1
     plain = dtype == torch.float32 and not compiled and checkpoints is None
@@ -87,7 +89,7 @@ def train_seeds(
     with _settings(where):
         for first in range(0, len(seeds), size):
             group = [
-                _Job(on, function, chosen, seed, scope, data, where, dtype, compiled, checkpoints)
+                _Job(on, function, chosen, seed, scope, data, where, dtype, compiled, folder)
                 for seed in seeds[first : first + size]
             ]
             done = len(results)
@@ -98,8 +100,9 @@ def train_seeds(
 
             if stacked:
                 some = seeds[first : first + size]
-                runs = together.Together(on, function, chosen, some, scope=scope, data=data)
-                results += runs.train(report)
+                results += _stacked(
+                    group, report, on, function, chosen, some, scope=scope, data=data
+                )
             else:
                 results += _drive(group, report)
     return results
@@ -143,7 +146,12 @@ class _Job:
             "precision": str(dtype),
         }
         self.blank = TrainingResult(
-            task=on.name, function=str(resolve(function)), scope=scope, seed=seed, data=data
+            task=on.name,
+            function=str(resolve(function)),
+            scope=scope,
+            seed=seed,
+            data=data,
+            device=device_name(device),
         )
         self.path = folder / f"seed-{seed}.checkpoint" if folder else None
         self.run: Run | None = None
@@ -175,8 +183,9 @@ def _drive(jobs: list[_Job], report: Progress) -> list[TrainingResult]:
                 for job in jobs:
                     job.keep()
                 saved = time.monotonic()
-        for job in jobs:
-            job.keep()
+        with contextlib.suppress(PangaeaError):  # a full disk takes nothing from a finished run
+            for job in jobs:
+                job.keep()
         return [run.result for run in runs]
     except torch.OutOfMemoryError as error:
         if len(jobs) > 1:
@@ -190,6 +199,18 @@ def _drive(jobs: list[_Job], report: Progress) -> list[TrainingResult]:
         return [_out_of_memory(jobs[0], error)]
     finally:
         _forget(jobs)
+
+
+def _stacked(
+    jobs: list[_Job], report: Progress, *run: Any, scope: Scope | None, data: str
+) -> list[TrainingResult]:
+    """Train the seeds as one; one after another if there is not the memory."""
+    try:
+        return together.Together(*run, scope=scope, data=data).train(report)
+    except RuntimeError as error:
+        if "can't allocate memory" not in str(error):
+            raise
+        return [_drive([job], report)[0] for job in jobs]
 
 
 def _forget(jobs: list[_Job]) -> None:

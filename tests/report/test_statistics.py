@@ -70,9 +70,6 @@ def test_two_constants_are_decided_without_a_test() -> None:
     assert welch([69.0, 69.0], [70.0, 70.0]) == 1
 
 
-@pytest.mark.xfail(
-    raises=RuntimeWarning, strict=True, reason="scipy warns where one sample is constant"
-)
 def test_runs_that_all_failed_are_compared_without_a_warning() -> None:
     chance = [10.0] * 4
     assert welch(chance, HIGH) == pytest.approx(1, abs=1e-4)

@@ -183,7 +183,6 @@ def test_a_kill_while_writing_leaves_the_one_before(
     assert loaded(two) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="save moves a damaged newest over the whole one before it")
 def test_a_full_disk_after_damage_leaves_the_one_before(
     two: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,14 +164,7 @@ def test_gradients_of_a_backward_pass_are_collected() -> None:
     "memory",
     [
         torch.contiguous_format,
-        pytest.param(
-            torch.channels_last,
-            marks=pytest.mark.xfail(
-                raises=RuntimeError,
-                strict=True,
-                reason="HalfWeights.collect views zeros_like(p), which channels_last forbids",
-            ),
-        ),
+        pytest.param(torch.channels_last),
     ],
     ids=str,
 )

@@ -109,13 +109,16 @@ def test_several_seeds_give_what_each_gives_alone(options: dict[str, Any]) -> No
 
 def test_several_seeds_in_the_set_up_of_pau_give_what_each_gives_alone() -> None:
     task, seeds = pg.task("mnist1d"), range(3)
-    recipe = replace(task.recipes["pau"].compressed(1), batch=100, valid_above=0.0)
+    pau = task.recipes["pau"].compressed(1)
+    recipe = replace(pau, batch=100, activation_rate=0.05, valid_above=0.0)
     alone = [pg.train(task, "PAU", recipe, seed) for seed in seeds]
     worst, second, _ = sorted(result.training[-1] for result in alone)
     strict = replace(recipe, valid_above=(worst + second) / 2)
     for result, wanted in zip(pg.train_seeds(task, "PAU", strict, seeds), alone, strict=True):
         assert result.loss == pytest.approx(wanted.loss, rel=1e-3)
         assert result.training == pytest.approx(wanted.training)
+        for name, rows in wanted.parameters.items():
+            assert result.parameters[name][1] == pytest.approx(rows[1], abs=1e-3)
         failed = wanted.training[-1] == worst
         assert result.failure == ("untrained" if failed else None)
         assert result.accuracy == (None if failed else pytest.approx(wanted.accuracy, abs=1))
@@ -471,8 +474,19 @@ def test_a_full_disk_is_said_and_the_run_goes_on_later(
     )
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
+        patch.setattr("pangaea.training.train.CHECKPOINT_SECONDS", 0.0)
         with pytest.raises(PangaeaError, match="No space left"):
             pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path)
+    assert story(pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path)) == story(run())
+
+
+def test_a_disk_that_fills_at_the_end_takes_nothing_from_a_finished_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
     assert story(pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path)) == story(run())
 
 
@@ -568,12 +582,7 @@ def test_too_little_memory_on_a_gpu_is_a_result(
     [
         1,
         2,
-        pytest.param(
-            4,
-            marks=pytest.mark.xfail(
-                raises=RuntimeError, strict=True, reason="seeds that train together let it through"
-            ),
-        ),
+        4,
     ],
 )
 def test_too_little_memory_on_the_cpu_is_a_result(
