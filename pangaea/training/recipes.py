@@ -125,7 +125,7 @@ def recipes(network: str) -> dict[str, Recipe]:
     elif network == "all-cnn-c":
         full = search = ALL_CNN_C
     else:
-        full = search = SMALL_CNN
+        full, search = SMALL_CNN, SMALL_CNN.compressed(20)
     return {"full": full, "search": search, "pau": _pau(full)}
 
 
