@@ -118,21 +118,22 @@ class Activation(nn.Module):
             # A half-precision input must not make half-precision parameters.
             wide = x.dtype if x.dtype in (torch.float32, torch.float64) else None
             self._build(self._parameter_shape(_checked(tuple(x.shape[1:]))), x.device, wide)
-        parameters = [self._aligned(getattr(self, name), x) for name in self._initial]
+        parameters = [getattr(self, name) for name in self._initial]
+        shape = self._aligned(parameters[0], x) if parameters else ()
         half = x.dtype in (torch.float16, torch.bfloat16)
         wide_x = x.float() if half and not self._exact else x
         if isinstance(self.function, Learnable):
-            y = self.function.value(wide_x, *parameters)
+            y = self.function.value(wide_x, *(p.view(shape) for p in parameters))
         else:
-            y = run(self._steps, wide_x, parameters)
+            y = run(self._steps, wide_x, parameters, shape)
         return y.to(x.dtype)
 
-    def _aligned(self, parameter: Tensor, x: Tensor) -> Tensor:
-        """A view that broadcasts against the input."""
+    def _aligned(self, parameter: Tensor, x: Tensor) -> tuple[int, ...]:
+        """The shape in which parameters broadcast against the input."""
         if parameter.ndim == 0 or self.scope == "neuron":
-            return parameter
-        place = self.channel_dim % x.ndim
-        return parameter.view(-1, *(1 for _ in range(x.ndim - 1 - place)))
+            return tuple(parameter.shape)
+        after = x.ndim - 1 - self.channel_dim % x.ndim
+        return (parameter.shape[0], *(1,) * after)
 
     def extra_repr(self) -> str:
         text = str(self.function)

@@ -47,15 +47,17 @@ def program(function: Function) -> tuple[Step, ...]:
     return made if last == len(made) and made else (*made, Step("identity", (last,)))
 
 
-def run(steps: Sequence[Step], x: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """The function's value; parameters broadcast against x."""
+def run(
+    steps: tuple[Step, ...], x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]
+) -> Tensor:
+    """The function's value; in this shape parameters broadcast against x."""
     if not torch.is_grad_enabled() or (len(steps) == 1 and steps[0].operator in _NATIVE):
-        return _values(steps, x, parameters, _plain)[-1]
+        return _values(steps, x, [p.view(shape) for p in parameters], _plain)[-1]
     result: Tensor
     if not torch.compiler.is_compiling() and is_functorch_wrapped_tensor(x):
-        result = _Mapped.apply(tuple(steps), x, *parameters)[0]  # type: ignore[no-untyped-call]
+        result = _Mapped.apply(steps, shape, x, *parameters)[0]  # type: ignore[no-untyped-call]
     else:
-        result = _Whole.apply(tuple(steps), x, *parameters)  # type: ignore[no-untyped-call]
+        result = _Whole.apply(steps, shape, x, *parameters)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -88,9 +90,11 @@ class _Whole(torch.autograd.Function):
     """The whole program as one function of x and its parameters."""
 
     @staticmethod
-    def forward(ctx: Any, steps: tuple[Step, ...], x: Tensor, *parameters: Tensor) -> Tensor:
-        *between, result = _values(steps, x, parameters, _plain)[1:]
-        ctx.steps, ctx.count = steps, len(parameters)
+    def forward(
+        ctx: Any, steps: tuple[Step, ...], shape: tuple[int, ...], x: Tensor, *parameters: Tensor
+    ) -> Tensor:
+        *between, result = _values(steps, x, [p.view(shape) for p in parameters], _plain)[1:]
+        ctx.steps, ctx.shape, ctx.count = steps, shape, len(parameters)
         ctx.save_for_backward(x, *parameters, *between)
         return result.clone() if result is x else result
 
@@ -105,13 +109,15 @@ class _Mapped(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(steps: tuple[Step, ...], x: Tensor, *parameters: Tensor) -> tuple[Tensor, ...]:
-        *between, result = _values(steps, x, parameters, _plain)[1:]
+    def forward(
+        steps: tuple[Step, ...], shape: tuple[int, ...], x: Tensor, *parameters: Tensor
+    ) -> tuple[Tensor, ...]:
+        *between, result = _values(steps, x, [p.view(shape) for p in parameters], _plain)[1:]
         return tuple(v.clone() if v is x else v for v in (result, *between))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        ctx.steps, x, *parameters = inputs
+        ctx.steps, ctx.shape, x, *parameters = inputs
         ctx.count = len(parameters)
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)
@@ -124,12 +130,14 @@ class _Mapped(torch.autograd.Function):
 
 def _gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     x, *rest = ctx.saved_tensors
-    parameters, between = rest[: ctx.count], rest[ctx.count :]
+    own, between = rest[: ctx.count], rest[ctx.count :]
+    parameters = [p.view(ctx.shape) for p in own]
     values = [x, *between]
     if torch.is_grad_enabled():
         # Somebody wants to differentiate the gradient: the values must be part of the graph.
         values = _values(ctx.steps, x, parameters, node)
-    return None, *_pulled(ctx.steps, values, parameters, gradient)
+    to_x, *others = _pulled(ctx.steps, values, parameters, gradient)
+    return None, None, to_x, *(g.view(p.shape) for g, p in zip(others, own, strict=True))
 
 
 def _pulled(
@@ -161,6 +169,6 @@ def _pulled(
 
 def _reduced(gradient: Tensor, parameter: Tensor) -> Tensor:
     """The sum over everything that shares one value of the parameter."""
-    extra = gradient.dim() - parameter.dim()
-    dims = [d for d in range(gradient.dim()) if d < extra or parameter.shape[d - extra] == 1]
-    return gradient.sum(dims).view(parameter.shape)
+    shape, extra = parameter.shape, gradient.dim() - parameter.dim()
+    dims = [d for d in range(gradient.dim()) if d < extra or shape[d - extra] == 1]
+    return gradient.sum(dims)
