@@ -1,6 +1,6 @@
 """Seconds a candidate on the default task: random functions as a search begins with, one core.
 
-    python benchmarks/candidates.py [--count 24]
+python benchmarks/candidates.py [--count 24]
 """
 
 import argparse
