@@ -3,43 +3,20 @@
 python -m pytest tests/gpu -m gpu
 """
 
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 import pangaea as pg
 from pangaea.training import train as training
-from pangaea.training.data import Arrays
 from pangaea.training.run import Run
 from pangaea.training.tasks import Task
+from tests.random_images import small
 
 pytestmark = pytest.mark.gpu
 A = "log(sigmoid(alpha*x)) * beta*asinh(x)"
 CUDA = torch.device("cuda", 0)
-
-
-def small(name: str, samples: int = 640) -> Task:
-    """A task on random images, a class having its own colour."""
-    task = pg.task(name)
-    rng = np.random.Generator(np.random.PCG64(0))
-
-    def part(count: int) -> tuple[np.ndarray, np.ndarray]:
-        labels = np.arange(count) % task.data_set.classes
-        noise = rng.integers(0, 100, (count, *task.data_set.shape))
-        return (noise + 15 * labels[:, None, None, None]).astype(np.uint8), labels
-
-    data = replace(
-        task.data_set,
-        name=f"random-{samples}",
-        load=lambda: Arrays(train=part(samples), test=part(200), validation=part(200)),
-        here=lambda: True,
-        validation_per_class=None,
-        sizes=(samples, 200, 200),
-    )
-    return replace(task, data_set=data)
 
 
 def make(task: Task, function: str, dtype: torch.dtype, compiled: bool = False) -> Run:

@@ -27,6 +27,7 @@ from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
 from pangaea.training.run import Run
 from pangaea.training.tasks import Task
+from tests.random_images import small
 
 A = "log(sigmoid(alpha*x)) * beta*asinh(x)"
 LAYERS = 5  # activations in the network of the default task
@@ -41,27 +42,6 @@ def run(function: str = A, seed: int = 0, **options: Any) -> TrainingResult:
 def story(result: TrainingResult) -> dict[str, Any]:
     """All of a result but how long it took and how much memory."""
     return {k: v for k, v in result.as_dict().items() if k not in ("seconds", "peak_memory")}
-
-
-def small(name: str, samples: int) -> Task:
-    """A task on random images, a class having its own colour."""
-    task = pg.task(name)
-    rng = np.random.Generator(np.random.PCG64(0))
-
-    def part(count: int) -> Pair:
-        labels = np.arange(count) % task.data_set.classes
-        noise = rng.integers(0, 100, (count, *task.data_set.shape))
-        return (noise + 15 * labels[:, None, None, None]).astype(np.uint8), labels
-
-    made = replace(
-        task.data_set,
-        name=f"random-{samples}",
-        load=lambda: Arrays(train=part(samples), test=part(8), validation=part(8)),
-        here=lambda: True,
-        validation_per_class=None,
-        sizes=(samples, 8, 8),
-    )
-    return replace(task, data_set=made)
 
 
 def short(task: Task, epochs: int, **changes: Any) -> Recipe:
