@@ -12,22 +12,7 @@ import time
 import torch
 
 import pangaea as pg
-from pangaea.functions.expression import Expression, Function, X
-from pangaea.functions.operators import BINARY, UNARY
-
-
-def candidate(rng: random.Random) -> Function:
-    """unary(unary(x)) or binary(unary(x), unary(x)), with up to three parameters."""
-
-    def unary(inner: Expression) -> Expression:
-        return Expression(rng.choice(UNARY), (inner,))
-
-    if rng.random() < 0.5:
-        expression = unary(unary(X))
-    else:
-        expression = Expression(rng.choice(BINARY), (unary(X), unary(X)))
-    edges = [path for path, _ in expression.walk()]
-    return Function(expression, tuple(rng.sample(edges, min(rng.randrange(4), len(edges)))))
+from pangaea.evolution.creation import initial, parameterized
 
 
 def main() -> None:
@@ -38,7 +23,7 @@ def main() -> None:
     pg.train("mnist1d", "relu", epochs=1)
     seconds = []
     for number in range(count):
-        function = candidate(rng)
+        function = parameterized(initial(rng), rng)
         started = time.perf_counter()
         result = pg.train("mnist1d", function, "search", number)
         seconds.append(time.perf_counter() - started)

@@ -1,7 +1,7 @@
 """A function as a `torch.nn.Module`, its parameters learnt per layer, channel or neuron."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
 
 Scope = Literal["layer", "channel", "neuron"]
-SCOPES = ("layer", "channel", "neuron")
+SCOPES: tuple[str, ...] = get_args(Scope)
 _EXACT = ("x", "zero", "one", "identity", "negative", "abs", "relu", "max", "min")
 
 Spec = Function | Learnable | str

@@ -122,10 +122,12 @@ def _beyond_80(x: Tensor) -> Tensor:
 
 
 def _asinh(x: Tensor) -> Tensor:
-    """log(|x| + √(x² + 1)), never squaring a large x; torch's own is six times slower here."""
+    """log(|x| + √(x² + 1)), beyond 1e9 log 2|x|; on the CPU torch's own is several times slower."""
     size = x.abs()
-    inverse = 1 / size
-    return torch.log1p(size + size / (inverse + torch.sqrt(inverse * inverse + 1))).copysign(x)
+    near = size.clamp_max(1e9)
+    inverse = 1 / near
+    value = torch.log1p(near + near / (inverse + torch.sqrt(inverse * inverse + 1)))
+    return (value + torch.log(size.clamp_min(1e9) / 1e9)).copysign(x)
 
 
 def _asinh_slope(x: Tensor) -> Tensor:

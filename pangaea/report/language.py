@@ -1,8 +1,8 @@
 """What the command line shows of functions: the space, the catalog, one function."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from rich.table import Table
 from rich.text import Text
@@ -13,9 +13,6 @@ from pangaea.functions.expression import Expression, Function, Path
 from pangaea.functions.paper import Figure
 from pangaea.functions.shape import shape
 from pangaea.functions.space import Row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 POINTS = (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0)
 
@@ -120,7 +117,7 @@ def _bound(limit: float, side: str) -> str:
     return f"unbounded {side}" if math.isinf(limit) else f"bounded {side} by {limit + 0.0:.6g}"
 
 
-def _places(places: "Iterable[float]") -> str:
+def _places(places: Iterable[float]) -> str:
     shown = [f"{x:g}" for x in places]
     if not shown:
         return "none"

@@ -5,6 +5,7 @@ import torch
 
 import pangaea as pg
 from pangaea.activation.learnable import LEARNABLE
+from pangaea.functions import catalog
 
 X = torch.linspace(-4, 4, 81, dtype=torch.float64)[:, None]
 
@@ -77,3 +78,7 @@ def test_every_parameter_learns_in_every_scope(name: str, scope: str) -> None:
         optimizer.step()
     for parameter, first in zip(module.parameters(), LEARNABLE[name].initial.values(), strict=True):
         assert (parameter != first).any()
+
+
+def test_the_catalog_leaves_out_exactly_these() -> None:
+    assert set(LEARNABLE) == set(catalog.LEARNABLE)

@@ -22,7 +22,9 @@ SLOPE_LIMITS_64 = {"bessel_i0e": 600, "bessel_i1e": 600, "gelu": 600}
 
 
 def inputs(dtype: torch.dtype) -> Tensor:
-    far = torch.logspace(-30, 30, 241, dtype=torch.float64)
+    info = torch.finfo(dtype)
+    ends = math.log10(info.tiny), math.log10(info.max)
+    far = torch.logspace(*ends, 481, dtype=torch.float64).clamp_max(info.max)
     middle = torch.linspace(-105, 105, 701, dtype=torch.float64)
     near = torch.linspace(-12, 12, 961, dtype=torch.float64)
     x = torch.cat([near, middle, far, -far, torch.zeros(1)]).to(dtype)
