@@ -173,6 +173,8 @@ class Run:
         """Record the step as a CUDA graph; the steps tried before leave no trace."""
         kept, noise = [t.clone() for t in self._state()], self._noise_state()
         for _ in range(_WARMUP_STEPS):
+            self.place.zero_()  # a short epoch, or one that was nearly over, has no three steps left
+            self.taken.zero_()
             self._body()
         self.model.zero_grad(set_to_none=True)
         torch.cuda.current_stream().synchronize()
@@ -272,8 +274,9 @@ class Run:
             for tensor, before in zip(self._state(), saved["state"], strict=True):
                 tensor.copy_(before)
             self._set_noise_state(saved["noise"])
-        with self._context():
-            self._ready()
+        if self.at:  # between two epochs there are no batches yet to capture a step with
+            with self._context():
+                self._ready()
 
     def _noise_state(self) -> Tensor:
         return (

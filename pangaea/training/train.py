@@ -24,9 +24,9 @@ from pangaea.training.tasks import task as find_task
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
 CHECKPOINT_SECONDS = 120.0
 # Runs on one GPU at once. WRN-10-4 with ReLU, compiled, H200: an epoch of a run takes 0.36 s with
-# three of them (results/wrn-10-4-relu.json), 0.43 s alone (results/training-speed-relu.json).
+# three of them (results/wrn-10-4-relu.json), 0.41 s alone (results/training-speed.json).
 TOGETHER = 4
-# WRN-10-4 with ReLU, H200: 0.59 s an epoch as it is, 0.43 s compiled, for 8 s of compilation.
+# WRN-10-4 with ReLU, H200: 0.47 s an epoch as it is, 0.41 s compiled, for 7 s of compilation.
 COMPILE_STEPS = 50_000
 
 Progress = Callable[[float], None]  # told what part of the work is done, from 0 to 1

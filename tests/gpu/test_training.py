@@ -80,7 +80,10 @@ def test_divergence_is_noticed_within_an_epoch() -> None:
     assert result.accuracy is None
 
 
-def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("after", [0.4, 0.6, 0.66])
+def test_a_run_goes_on_from_its_checkpoint(
+    after: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = small("resnet-v1-20/cifar10")
     whole = pg.train(task, A, "full", 0, epochs=3)
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
@@ -89,7 +92,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.M
     def stop(part: float) -> None:
         nonlocal steps
         steps += 1
-        if part > 0.5:
+        if part > after:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
