@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pangaea.functions.equivalence import fingerprint as fingerprint
     from pangaea.functions.expression import Expression as Expression
     from pangaea.functions.expression import Function as Function
+    from pangaea.study.search import resume as resume
+    from pangaea.study.search import search as search
+    from pangaea.study.study import Study as Study
+    from pangaea.study.study import open_study as open_study
     from pangaea.training.evaluate import Evaluation as Evaluation
     from pangaea.training.evaluate import evaluate as evaluate
     from pangaea.training.recipes import Recipe as Recipe
@@ -38,13 +42,17 @@ _HOME = {
     "PangaeaError": "errors",
     "ParseError": "errors",
     "Recipe": "training.recipes",
+    "Study": "study.study",
     "Task": "training.tasks",
     "catalog": "functions.catalog",
     "evaluate": "training.evaluate",
     "equivalent": "functions.equivalence",
     "fingerprint": "functions.equivalence",
+    "open_study": "study.study",
     "parameter_groups": "activation.module",
     "parse": "functions.catalog",
+    "resume": "study.search",
+    "search": "study.search",
     "task": "training.tasks",
     "tasks": "training.tasks",
     "train": "training.train",

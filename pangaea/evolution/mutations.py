@@ -53,7 +53,10 @@ def mutate(parent: Expression, rng: Random) -> tuple[str, Expression]:
         name = "remove"
     elif name == "remove" and parent.nodes == 1:
         name = "change"
-    return name, MUTATIONS[name](parent, rng)
+    child = MUTATIONS[name](parent, rng)
+    if child == X:  # of x + 0 the x alone was kept: as little a function as a removed last node
+        name, child = "change", change(parent, rng)
+    return name, child
 
 
 def _nodes(expression: Expression) -> list[tuple[Path, Expression]]:

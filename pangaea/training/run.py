@@ -173,7 +173,7 @@ class Run:
         """Record the step as a CUDA graph; the steps tried before leave no trace."""
         kept, noise = [t.clone() for t in self._state()], self._noise_state()
         for _ in range(_WARMUP_STEPS):
-            self.place.zero_()  # a short epoch, or one that was nearly over, has no three steps left
+            self.place.zero_()  # an epoch that is nearly over has no three steps left
             self.taken.zero_()
             self._body()
         self.model.zero_grad(set_to_none=True)

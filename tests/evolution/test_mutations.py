@@ -140,3 +140,13 @@ def test_the_papers_children_can_all_be_reached() -> None:
     for _ in range(60_000):
         found.add(str(mutate(PARENT, rng)[1]))
     assert set(wanted.values()) <= found
+
+
+def test_no_mutation_leaves_nothing() -> None:
+    """Of x + 0, a removal could keep x alone: a function without a node has nothing to mutate."""
+    parent = Expression("add", (X, Expression("zero", (X,))))
+    children = [mutate(parent, Random(seed)) for seed in range(2000)]
+    assert all(child.nodes >= 1 for _, child in children)
+    kinds = Counter(name for name, _ in children)
+    assert kinds["remove"] == pytest.approx(2000 * 1 / 4 * 3 / 4, abs=80)
+    assert kinds["change"] == pytest.approx(2000 * (1 / 4 + 1 / 4 * 1 / 4), abs=80)

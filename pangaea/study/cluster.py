@@ -1,0 +1,155 @@
+"""Where the workers are: this machine's cores or GPUs, a running scheduler, Slurm or HTCondor."""
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pangaea.errors import PangaeaError, UnknownNameError
+
+_QUEUES = {"slurm": "SLURMCluster", "htcondor": "HTCondorCluster"}
+_PRELOAD = "pangaea.study.worker"
+# One thread a worker: two processes of one thread train at twice the rate of one with two.
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+_CONFIG = {
+    # The third worker that a candidate takes with it is the last.
+    "distributed.scheduler.allowed-failures": 2,
+    # A job waits here, not at a worker: who dies beside it is not its fault.
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.work-stealing": False,
+    # A restarted worker is not a lost one, however often it happens.
+    "distributed.deploy.lost-worker-timeout": "1 hour",
+    "distributed.comm.timeouts.connect": "30s",
+    # A long epoch in C code is no reason to warn, or to give a worker up.
+    "distributed.scheduler.worker-ttl": None,
+    "distributed.admin.tick.limit": "1 hour",
+    "distributed.worker.profile.enabled": False,
+}
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def client(
+    where: str | None, workers: int | None, gpus: str | None, jobs_per_gpu: int
+) -> Iterator[Any]:
+    """A Dask client with its workers, gone when the block ends."""
+    try:
+        import dask
+        from distributed import Client
+    except ImportError:
+        raise PangaeaError(
+            "workers need Dask: pip install distributed, or search with --workers 0"
+        ) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with dask.config.set(_CONFIG), contextlib.ExitStack() as stack:
+        if where is None:
+            place: Any = stack.enter_context(_local(workers, gpus, jobs_per_gpu))
+        elif where in _QUEUES:
+            place = stack.enter_context(_queue(where, workers))
+        elif "://" in where:
+            place = where
+        else:
+            raise UnknownNameError("cluster", where, (*_QUEUES, "tcp://host:8786"))
+        try:
+            made = Client(place, timeout="30s", set_as_default=False)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise PangaeaError(f"no Dask scheduler answers at {where}: {error}") from None
+        yield stack.enter_context(made)
+
+
+@contextlib.contextmanager
+def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int) -> Iterator[Any]:
+    """Worker processes of this machine, which listen on loopback alone."""
+    from distributed import Nanny, Scheduler, SpecCluster
+
+    environments = (
+        [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in visible(gpus) for _ in range(jobs_per_gpu)]
+        if gpus is not None
+        else [{}] * (workers or cores())
+    )
+    options = {
+        "nthreads": 1,
+        "host": "127.0.0.1",
+        "dashboard": False,
+        "dashboard_address": "127.0.0.1:0",
+        "memory_limit": 0,
+        "preload": [_PRELOAD],
+        "silence_logs": logging.CRITICAL,
+    }
+    specification = {
+        number: {"cls": Nanny, "options": options | {"env": _ONE_THREAD | environment}}
+        for number, environment in enumerate(environments)
+    }
+    scheduler = {
+        "cls": Scheduler,
+        "options": {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"},
+    }
+    with _without_main():
+        made = SpecCluster(  # type: ignore[no-untyped-call]
+            workers=specification, scheduler=scheduler, silence_logs=logging.CRITICAL
+        )
+        with made:
+            yield made
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """A new process imports the main module by its file; a plain script would search again."""
+    main = sys.modules["__main__"]
+    kept = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+    main.__spec__ = None
+    if "__file__" in kept:
+        del main.__file__
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(main, name, value)
+
+
+def visible(gpus: str) -> list[str]:
+    """The GPUs that `all` or a list such as `0,1` stands for."""
+    import torch
+
+    count = torch.cuda.device_count()
+    if count == 0:
+        raise PangaeaError("there is no GPU here that torch can use: leave --gpus out")
+    here = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = here.split(",") if here else [str(i) for i in range(count)]
+    if gpus == "all":
+        return names
+    chosen = [part.strip() for part in gpus.split(",")]
+    for name in chosen:
+        if not name.isdecimal() or int(name) >= count:
+            raise PangaeaError(f"--gpus is `all` or numbers from 0 to {count - 1}, got {gpus!r}")
+    return [names[int(name)] for name in chosen]
+
+
+def _queue(name: str, workers: int | None) -> Any:
+    """Jobs of a batch system, as the `jobqueue` part of Dask's configuration describes them."""
+    try:
+        import dask_jobqueue
+    except ImportError:
+        raise PangaeaError(
+            f"--cluster {name} needs dask-jobqueue: pip install 'pangaea[cluster]'"
+        ) from None
+    extra = ["--preload", _PRELOAD, "--no-dashboard"]
+    try:
+        made = getattr(dask_jobqueue, _QUEUES[name])(
+            worker_extra_args=extra,
+            job_script_prologue=[f"export {key}={value}" for key, value in _ONE_THREAD.items()],
+            python=sys.executable,
+        )
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise PangaeaError(
+            f"--cluster {name} is not configured ({error}): docs/cluster.md shows the file to write"
+        ) from None
+    # `adapt` replaces a job that was cancelled, `scale` does not.
+    made.adapt(minimum_jobs=workers or 1, maximum_jobs=workers or 1)
+    return made

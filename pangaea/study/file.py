@@ -1,0 +1,253 @@
+"""The study's SQLite file: opened safely, owned by one driver, never lost.
+
+A study is written by one process, which holds a lock beside the file for as long as it lives; any
+number may read. A change is on the disk (`synchronous=FULL`) before anything follows from it.
+"""
+
+import contextlib
+import fcntl
+import os
+import socket
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pangaea.errors import PangaeaError
+
+APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
+SCHEMA_VERSION = 1
+SCHEMA = """
+create table about (name text primary key, value text not null) without rowid;
+create table candidates (
+    number integer primary key,
+    function text not null,
+    parent integer references candidates(number),
+    mutation text not null,
+    seed integer not null,
+    proposed real not null
+);
+create table runs (
+    position integer primary key,
+    stage text not null,
+    candidate integer references candidates(number),
+    function text not null,
+    seed integer not null,
+    accuracy real,
+    failure text,
+    detail text,
+    seconds real not null,
+    peak_memory integer,
+    device text,
+    worker text,
+    started real,
+    finished real not null
+);
+create unique index one_result_for_a_candidate on runs(candidate) where candidate is not null;
+create unique index one_run_for_a_seed on runs(stage, function, seed) where candidate is null;
+create table curves (
+    run integer primary key references runs(position),
+    curves text not null
+);
+"""
+# Shared memory, which WAL needs, does not reach across machines.
+_REMOTE = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "fuse",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "ceph",
+    "afs",
+    "pvfs",
+    "ocfs",
+    "gfs",
+)
+
+
+def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connection, "Lock"]:
+    """A new file, there at once and whole, or not at all; and the right to write it."""
+    if not path.parent.is_dir():
+        raise PangaeaError(f"the folder {path.parent} does not exist: make it, or choose another")
+    lock = Lock(path)
+    try:
+        if path.exists():
+            raise PangaeaError(
+                f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
+            )
+        for left in (path.with_name(path.name + end) for end in ("-wal", "-journal")):
+            if left.exists():
+                raise PangaeaError(
+                    f"{left} is left of a study that was moved or deleted: bring the two together "
+                    "again, delete it, or choose another name"
+                )
+        made = path.with_name(path.name + ".new")
+        made.unlink(missing_ok=True)
+        with _sentences(path):
+            with contextlib.closing(_connect(made, "rwc")) as connection:
+                connection.executescript(
+                    f"begin;{SCHEMA}pragma application_id={APPLICATION};"
+                    f"pragma user_version={SCHEMA_VERSION};"
+                )
+                connection.executemany("insert into about values (?, ?)", about.items())
+                connection.execute("commit")
+            made.rename(path)
+            _sync(path.parent)
+            return path, _durable(path), lock
+    except BaseException:
+        lock.release()
+        raise
+
+
+def write(path: Path) -> tuple[Path, sqlite3.Connection, "Lock"]:
+    """An existing study to go on with, and the right to write it."""
+    read(path).close()
+    lock = Lock(path)
+    try:
+        with _sentences(path):
+            return path, _durable(path), lock
+    except BaseException:
+        lock.release()
+        raise
+
+
+def read(path: Path) -> sqlite3.Connection:
+    """An existing study, to look at; refused untouched if it is not one, or a newer one."""
+    if not path.is_file():
+        raise PangaeaError(f"there is no study at {path}")
+    with _sentences(path):
+        try:
+            connection = _connect(path, "ro")
+            _identify(connection, path)
+        except sqlite3.OperationalError:
+            # A study from a read-only folder: nobody writes, so nothing needs to be shared.
+            if path.with_name(path.name + "-wal").exists():
+                raise
+            connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+            _identify(connection, path)
+    return connection
+
+
+def close(connection: sqlite3.Connection) -> None:
+    """Leave one plain file behind, which also opens where nothing can be written."""
+    with contextlib.suppress(sqlite3.Error):  # readers may stand in the way; nothing is lost
+        connection.execute("pragma journal_mode=delete")
+    connection.close()
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """All of it on the disk, or none."""
+    with _sentences(path):
+        connection.execute("begin immediate")
+        try:
+            yield
+            connection.execute("commit")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("rollback")
+            raise
+
+
+class Lock:
+    """Held by the driver of a study; the kernel lets go of it when the process dies."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.with_name(path.name + ".lock")
+        try:
+            while not self._taken(path):
+                pass
+        except OSError as error:
+            raise PangaeaError(
+                f"{self.path} cannot be written: {error.strerror}; a search needs a folder it may "
+                "write to"
+            ) from None
+        os.ftruncate(self._file, 0)
+        os.write(self._file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+
+    def _taken(self, path: Path) -> bool:
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(self._file, 200).decode(errors="replace") or "another process"
+            os.close(self._file)
+            raise PangaeaError(
+                f"{path} is being searched by {owner}: wait for it, or stop it first"
+            ) from None
+        # Its last owner may have removed it between the two calls: then it guards nothing.
+        with contextlib.suppress(FileNotFoundError):
+            if self.path.stat().st_ino == os.fstat(self._file).st_ino:
+                return True
+        os.close(self._file)
+        return False
+
+    def release(self) -> None:
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+        os.close(self._file)
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30
+    )
+
+
+def _sync(folder: Path) -> None:
+    """A new name is on the disk when its folder is."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _durable(path: Path) -> sqlite3.Connection:
+    connection = _connect(path, "rw")
+    connection.execute(f"pragma journal_mode={'delete' if _remote(path) else 'wal'}")
+    connection.execute("pragma synchronous=full")
+    connection.execute("pragma foreign_keys=on")
+    return connection
+
+
+def _identify(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("pragma application_id").fetchone()
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if application != APPLICATION:
+        raise PangaeaError(f"{path} is not a study of pangaea")
+    if version > SCHEMA_VERSION:
+        raise PangaeaError(
+            f"{path} was written by a newer pangaea (schema {version}, this one knows "
+            f"{SCHEMA_VERSION}): update pangaea to open it"
+        )
+
+
+def _remote(path: Path) -> bool:
+    """Does the file lie on a network file system?"""
+    best, kind = "", ""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/mounts").read_text().splitlines():
+            _, place, found, *_ = line.split()
+            place = place.replace("\\040", " ")
+            if path.resolve().is_relative_to(place) and len(place) >= len(best):
+                best, kind = place, found
+    return kind.startswith(_REMOTE)
+
+
+@contextlib.contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """SQLite's errors, as what they mean for the study."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "full" in str(error) or "disk I/O" in str(error):
+            raise PangaeaError(
+                f"{path} cannot be written ({error}). What was recorded is safe: make room, then "
+                f"`pangaea resume {path}`"
+            ) from None
+        raise PangaeaError(f"{path} cannot be opened or written: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise PangaeaError(f"{path} is not a study of pangaea, or it is damaged: {error}") from None

@@ -1,0 +1,102 @@
+"""A search from Python: `search` begins a study, `resume` goes on with one."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pangaea.study.engine import engine
+from pangaea.study.judge import Job, Judge, Result
+from pangaea.study.judge import judge as train_and_judge
+from pangaea.study.loop import Search, Stop, Watch
+from pangaea.study.settings import settings
+from pangaea.study.study import Study
+from pangaea.training.tasks import task as find_task
+
+Callback = Callable[[dict[str, Any]], None]
+
+
+def search(
+    task: str | None = None,
+    *,
+    study: Path | str | None = None,
+    settings_file: Path | str | None = None,
+    workers: int | None = None,
+    gpus: str | None = None,
+    jobs_per_gpu: int = 1,
+    cluster: str | None = None,
+    callback: Callback | None = None,
+    watch: Watch | None = None,
+    judge: Judge = train_and_judge,
+    **given: Any,
+) -> Study:
+    """Search for activation functions; returns the study, which is also a file.
+
+    `given` are settings: candidates, population, sample, threshold, strategy, scope, epochs, seed,
+    timeout, rerank, runs. `callback` is told each result, a row of plain values. A search that was
+    interrupted goes on with `resume`.
+    """
+    chosen = settings(given | {"task": task}, settings_file)
+    on = find_task(chosen.task)
+    recipes = {
+        "search": asdict(on.recipe("search", chosen.epochs)),
+        "full": asdict(on.recipe("full")),
+    }
+    path = free_name(chosen.task) if study is None else Path(study)
+    _fetch(chosen.task, cluster)
+    with (
+        Stop() as stop,
+        engine(judge, workers, gpus, jobs_per_gpu, cluster) as place,
+        Study.create(path, chosen, recipes, on.data_set.classes) as made,
+    ):
+        Search(made, place, watch or _Calling(callback), stop).run()
+    return Study.open(path)
+
+
+def resume(
+    study: Path | str,
+    *,
+    workers: int | None = None,
+    gpus: str | None = None,
+    jobs_per_gpu: int = 1,
+    cluster: str | None = None,
+    callback: Callback | None = None,
+    watch: Watch | None = None,
+    judge: Judge = train_and_judge,
+) -> Study:
+    """Go on with a study where it was stopped, here or on another machine."""
+    with Study.open(study) as found:
+        _fetch(found.settings.task, cluster)
+    with (
+        Stop() as stop,
+        engine(judge, workers, gpus, jobs_per_gpu, cluster) as place,
+        Study.resume(study) as found,
+    ):
+        Search(found, place, watch or _Calling(callback), stop).run()
+    return Study.open(study)
+
+
+def free_name(task: str) -> Path:
+    """`mnist1d.study`, or `mnist1d-2.study` if that exists, and so on."""
+    stem = re.sub(r"[^A-Za-z0-9.]+", "-", task)
+    names = (Path(f"{stem}{'' if n == 1 else f'-{n}'}.study") for n in count(1))
+    return next(name for name in names if not name.exists())
+
+
+def _fetch(task: str, cluster: str | None) -> None:
+    """Download the data once, before several workers of this machine want it."""
+    data = find_task(task).data_set
+    if cluster is None and not data.here():
+        data.load()
+
+
+class _Calling(Watch):
+    def __init__(self, callback: Callback | None) -> None:
+        self._callback = callback
+
+    def result(self, study: Study, job: Job, results: Sequence[Result]) -> None:
+        if self._callback is not None:
+            for result in results:
+                self._callback({"stage": job.stage, "number": job.candidate} | result)
