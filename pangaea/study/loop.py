@@ -79,14 +79,14 @@ class Search:
         self._bad = 0  # failures in a row that need not be the functions' fault
 
     def run(self) -> None:
-        self._judge("baseline", [RELU], BASELINE_RUNS)
+        self.judge("baseline", [RELU], BASELINE_RUNS)
         self._need_relu()
         self._evolve()
         if self.settings.rerank:
-            self._judge("rerank", [e.text for e in top(self.history, RERANKED)], RERANK_RUNS)
+            self.judge("rerank", [e.text for e in top(self.history, RERANKED)], RERANK_RUNS)
         if self.settings.runs and self.history:
             best = [row["function"] for row in self.study.best(TESTED)]
-            self._judge("test", list(dict.fromkeys([RELU, *best])), self.settings.runs)
+            self.judge("test", list(dict.fromkeys([RELU, *best])), self.settings.runs)
 
     def _evolve(self) -> None:
         """Keep every worker busy with candidates until C of them have their result."""
@@ -106,7 +106,7 @@ class Search:
         self._loop(more)
         while len(self.history) < total:  # too many failed in a row: is it them, or the machine?
             self._bad = 0
-            self._judge("baseline", [RELU], len(self.study.runs("baseline")) + 1)
+            self.judge("baseline", [RELU], len(self.study.runs("baseline")) + 1)
             self._need_relu()
             self._loop(more)
 
@@ -118,7 +118,9 @@ class Search:
         self._proposed = number
         return self.study.add(number, proposal, self._seed("search", number))
 
-    def _judge(self, stage: str, functions: Sequence[str], runs: int) -> None:
+    def judge(
+        self, stage: str, functions: Sequence[str], runs: int, task: str | None = None
+    ) -> None:
         """Train each function with the stage's first seeds, as far as that is not done yet."""
         done = {(run["function"], run["seed"]) for run in self.study.runs(stage)}
         seeds = [self._seed(stage, k) for k in range(runs)]
@@ -129,7 +131,7 @@ class Search:
         self.watch.stage(self.study, stage, total - count, total)
         size = min(_AT_ONCE, math.ceil(count / max(1, self.engine.slots())))
         jobs = [
-            self._job(stage, function, tuple(some[first : first + size]))
+            self._job(stage, function, tuple(some[first : first + size]), task=task)
             for function, some in left.items()
             for first in range(0, len(some), size)
         ]
@@ -194,7 +196,12 @@ class Search:
             )
 
     def _job(
-        self, stage: str, function: str, seeds: tuple[int, ...], candidate: int | None = None
+        self,
+        stage: str,
+        function: str,
+        seeds: tuple[int, ...],
+        candidate: int | None = None,
+        task: str | None = None,
     ) -> Job:
         chosen, short = self.settings, stage in ("baseline", "search")
         limit = chosen.timeout
@@ -206,7 +213,7 @@ class Search:
             candidate=candidate,
             function=function,
             seeds=seeds,
-            task=chosen.task,
+            task=task or chosen.task,
             recipe="search" if short else "full",
             epochs=chosen.epochs if short else None,
             scope=chosen.scope,

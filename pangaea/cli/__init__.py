@@ -1,0 +1,32 @@
+"""The command line: `pangaea COMMAND …`."""
+
+import io
+import os
+import sys
+
+import typer
+
+from pangaea.cli import language, study, training  # noqa: F401 (the commands)
+from pangaea.cli.app import app
+from pangaea.errors import PangaeaError, ParseError
+
+
+def main() -> None:
+    """Run a command; what a person got wrong is one sentence, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters shows ?
+    try:
+        app()
+    except ParseError as error:
+        typer.echo(f"error: not a function: {error}", err=True)
+        sys.exit(2)
+    except PangaeaError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader has gone (`pangaea list | head`): what is left goes nowhere, silently.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,37 @@
+"""The Typer application that the commands belong to."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import pangaea
+
+app = typer.Typer(
+    help="Find better activation functions for a neural network, automatically.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+console = Console()
+
+
+def say(text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"pangaea {pangaea.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
