@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: search test test-all lint format
 
 search: $(READY)
-	@echo "The search is not part of this version yet. What there is: $(BIN)/pangaea --help"
+	$(BIN)/pangaea search
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto

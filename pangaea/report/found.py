@@ -25,7 +25,8 @@ def rows(study: Study, count: int = TESTED) -> list[dict[str, Any]]:
         "gain": 0.0 if baseline else None,
         "reranked": None,
         "test": relu,
-        "seconds": fmean(run["seconds"] for run in baseline) if baseline else None,
+        # The first runs of a worker also load the data.
+        "seconds": min((run["seconds"] for run in baseline), default=None),
     }
     found = []
     for row in [first, *study.best(count)]:

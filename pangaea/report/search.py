@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any, TextIO
 
 from rich.console import Console, Group
@@ -58,7 +57,8 @@ class Board(Watch):
             self.failures = Counter(study.failures())
             self.relu = study.relu
             baseline = study.runs("baseline")
-            self.relu_seconds = fmean(run["seconds"] for run in baseline) if baseline else None
+            # The first runs of a worker also load the data.
+            self.relu_seconds = min((run["seconds"] for run in baseline), default=None)
             for row in study.best(_SHOWN):
                 self._place(row["fitness"], row["number"], row["function"], row["seconds"])
 

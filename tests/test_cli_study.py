@@ -1,0 +1,180 @@
+"""`pangaea search`, `resume`, `top` and `general` as a person runs them."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import pangaea as pg
+from pangaea.cli import main
+
+PROGRAM = (sys.executable, "-c", "from pangaea.cli import main; main()")
+ENVIRONMENT = {"COLUMNS": "120", "NO_COLOR": "1", "PATH": os.environ["PATH"]}
+QUICK = ("--epochs", "1", "--candidates", "4", "--population", "2", "--sample", "1")
+BRIEF = (*QUICK, "--no-rerank", "--runs", "0", "--workers", "0")
+
+Done = subprocess.CompletedProcess[str]
+
+
+def run(*arguments: str, cwd: Path) -> Done:
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def complaint(done: Done) -> str:
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    folder = tmp_path_factory.mktemp("searched")
+    return folder / "mnist1d.study", run("search", *BRIEF, cwd=folder)
+
+
+def test_a_search_ends_with_its_best_functions(searched: tuple[Path, Done]) -> None:
+    path, done = searched
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mnist1d: 4 candidates, study mnist1d.study" in done.stdout
+    assert "ReLU: " in done.stdout
+    assert 'pangaea.Activation("' in done.stdout
+    assert "\x1b" not in done.stdout
+    with pg.open_study(path) as study:
+        assert len(study.history()) == 4
+        assert study.settings.epochs == 1
+
+
+def test_top_shows_the_best_as_a_table_json_and_csv(searched: tuple[Path, Done]) -> None:
+    path, _ = searched
+    table = run("top", path.name, cwd=path.parent)
+    assert "4 of 4 candidates" in table.stdout
+    rows = json.loads(run("top", path.name, "--json", cwd=path.parent).stdout)
+    assert rows[0]["function"] == "relu(x)"
+    read = csv.DictReader(io.StringIO(run("top", path.name, "--csv", cwd=path.parent).stdout))
+    assert [row["function"] for row in read] == [row["function"] for row in rows]
+
+
+def test_a_finished_study_resumes_to_the_same_end(searched: tuple[Path, Done]) -> None:
+    path, done = searched
+    again = run("resume", path.name, "--workers", "0", cwd=path.parent)
+    assert again.returncode == 0
+    assert again.stdout.splitlines()[-3:] == done.stdout.splitlines()[-3:]
+
+
+def test_general_functions_are_judged_on_the_tasks(searched: tuple[Path, Done]) -> None:
+    path, _ = searched
+    # The full recipe of the default task takes seconds; one function is enough to see it work.
+    script = (
+        "import json, sys; from pangaea.study.general import general;"
+        "judge = lambda job: [{'function': job.function, 'seed': s, 'accuracy': 50.0,"
+        " 'seconds': 1.0, 'finished': 1.0} for s in job.seeds];"
+        f"print(json.dumps(general([{str(path)!r}], workers=0, judge=judge)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=path.parent,
+        env=ENVIRONMENT,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    rows = json.loads(done.stdout)
+    assert {"mnist1d": 50.0} in [row["scores"] for row in rows]
+    table = run("general", path.name, "--workers", "0", cwd=path.parent)
+    assert table.returncode == 0
+    assert "already chosen" in table.stdout
+
+
+def test_settings_come_from_a_file_and_the_command_line_wins(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('task = "wrn-10-4/cifar100"\ncandidates = 7\nseed = 3\n')
+    done = run("search", "--settings", "s.toml", "--seed", "5", "--print-settings", cwd=tmp_path)
+    printed = tomllib.loads(done.stdout)
+    assert (printed["task"], printed["candidates"]) == ("wrn-10-4/cifar100", 7)
+    assert (printed["seed"], printed["population"]) == (5, 64)
+    assert not list(tmp_path.glob("*.study"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("search", "--task", "mnist"), "did you mean mnist1d"),
+        (("search", "--strategy", "evolve"), "evolution"),
+        (("search", "--scope", "chanel"), "channel"),
+        (("search", "--candidates", "0"), "candidates must be at least 1"),
+        (("search", "--workers", "-1"), "workers must be at least 0"),
+        (("search", "--cluster", "slurmm"), "slurm"),
+        (("search", "--gpus", "all"), "no GPU"),
+        (("search", "--settings", "none.toml"), "cannot be read"),
+        (("search", "--study", "nowhere/a.study", "--workers", "0"), "does not exist"),
+        (("resume", "none.study"), "there is no study"),
+        (("top", "none.study"), "there is no study"),
+        (("general", "none.study"), "there is no study"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_leave_nothing(
+    arguments: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["pangaea", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_study_is_not_searched_again(searched: tuple[Path, Done]) -> None:
+    path, _ = searched
+    before = path.read_bytes()
+    done = run("search", "--study", path.name, *BRIEF, cwd=path.parent)
+    assert f"pangaea resume {path.name}" in complaint(done)
+    assert path.read_bytes() == before
+
+
+def test_an_interrupted_search_says_how_to_go_on(tmp_path: Path) -> None:
+    options = ("--epochs", "1", "--candidates", "500", "--no-rerank", "--runs", "0")
+    process = subprocess.Popen(
+        [*PROGRAM, "search", *options, "--workers", "0"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    deadline = time.monotonic() + 60
+    while not _begun(tmp_path / "mnist1d.study") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "pangaea resume mnist1d.study --workers 0" in out
+    assert error == ""
+
+
+def _begun(path: Path) -> bool:
+    if not path.exists():
+        return False
+    with pg.open_study(path) as study:
+        return len(study.history()) > 2
