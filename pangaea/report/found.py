@@ -46,7 +46,7 @@ def rows(study: Study, count: int = TESTED) -> list[dict[str, Any]]:
 
 def table(found: Sequence[dict[str, Any]]) -> Table:
     shown = Table(
-        *("", "function", "fitness", "gain", "reranked", "test", "p", "seconds"),
+        *("", "function", "fitness", "reranked", "test", "p", "seconds"),
         box=None,
         pad_edge=False,
     )
@@ -59,7 +59,6 @@ def table(found: Sequence[dict[str, Any]]) -> Table:
             Text(f"#{row['number']}" if row["number"] else "", style="dim"),
             Text("ReLU" if row["number"] == 0 else row["readable"]),
             _number(row["fitness"]),
-            _number(row["gain"], "+.2f") if row["number"] else "",
             _number(row["reranked"]),
             Text(_number(row["test_mean"]) + spread, style="bold"),
             "" if row["p"] is None else f"{row['p']:.2g} {stars(row['p']):<3}",
