@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.study import batch
+from pangaea.study.mps import mps
 
-_QUEUES = {"slurm": "SLURMCluster", "htcondor": "HTCondorCluster"}
 _PRELOAD = "pangaea.study.worker"
+# A worker that speaks to a driver which has just left is "critical" to Dask.
+_SILENT = logging.CRITICAL + 1
 # One thread a worker: two processes of one thread train at twice the rate of one with two.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 _CONFIG = {
@@ -25,7 +28,11 @@ _CONFIG = {
     # A long epoch in C code is no reason to warn, or to give a worker up.
     "distributed.scheduler.worker-ttl": None,
     "distributed.admin.tick.limit": "1 hour",
+    # What Dask keeps and measures for its own developers: a quarter of the driver's work.
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.low-level-log-length": 10,
 }
 
 
@@ -46,16 +53,16 @@ def client(
         raise PangaeaError(
             "workers need Dask: pip install distributed, or search with --workers 0"
         ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    logging.getLogger("distributed").setLevel(_SILENT)
     with dask.config.set(_CONFIG), contextlib.ExitStack() as stack:
         if where is None:
             place: Any = stack.enter_context(_local(workers, gpus, jobs_per_gpu))
-        elif where in _QUEUES:
-            place = stack.enter_context(_queue(where, workers))
+        elif where in batch.QUEUES:
+            place = stack.enter_context(batch.jobs(where, workers, _PRELOAD, _ONE_THREAD))
         elif "://" in where:
             place = where
         else:
-            raise UnknownNameError("cluster", where, (*_QUEUES, "tcp://host:8786"))
+            raise UnknownNameError("cluster", where, (*batch.QUEUES, "tcp://host:8786"))
         try:
             made = Client(place, timeout="30s", set_as_default=False)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
@@ -63,39 +70,43 @@ def client(
         yield stack.enter_context(made)
 
 
+def tend(client: Any) -> None:
+    """See to it that jobs of a batch system which have ended are replaced."""
+    if isinstance(client.cluster, batch.Jobs):
+        client.cluster.tend()
+
+
 @contextlib.contextmanager
 def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int) -> Iterator[Any]:
     """Worker processes of this machine, which listen on loopback alone."""
     from distributed import Nanny, Scheduler, SpecCluster
 
-    environments = (
-        [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in visible(gpus) for _ in range(jobs_per_gpu)]
-        if gpus is not None
-        else [{}] * (workers or cores())
-    )
-    options = {
+    loopback = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    options = loopback | {
         "nthreads": 1,
-        "host": "127.0.0.1",
-        "dashboard": False,
-        "dashboard_address": "127.0.0.1:0",
         "memory_limit": 0,
         "preload": [_PRELOAD],
-        "silence_logs": logging.CRITICAL,
+        "silence_logs": _SILENT,
     }
-    specification = {
-        number: {"cls": Nanny, "options": options | {"env": _ONE_THREAD | environment}}
-        for number, environment in enumerate(environments)
-    }
-    scheduler = {
-        "cls": Scheduler,
-        "options": {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"},
-    }
-    with _without_main():
+    with contextlib.ExitStack() as stack:
+        shared = stack.enter_context(mps()) if gpus is not None and jobs_per_gpu > 1 else {}
+        seen = [""] * (workers or cores())
+        if gpus is not None:
+            seen = [gpu for gpu in visible(gpus) for _ in range(jobs_per_gpu)]
+        specification = {
+            number: {
+                "cls": Nanny,
+                "options": options | {"env": _ONE_THREAD | shared | {"CUDA_VISIBLE_DEVICES": gpu}},
+            }
+            for number, gpu in enumerate(seen)
+        }
+        stack.enter_context(_without_main())
         made = SpecCluster(  # type: ignore[no-untyped-call]
-            workers=specification, scheduler=scheduler, silence_logs=logging.CRITICAL
+            workers=specification,
+            scheduler={"cls": Scheduler, "options": loopback},
+            silence_logs=_SILENT,
         )
-        with made:
-            yield made
+        yield stack.enter_context(made)
 
 
 @contextlib.contextmanager
@@ -129,27 +140,3 @@ def visible(gpus: str) -> list[str]:
         if not name.isdecimal() or int(name) >= count:
             raise PangaeaError(f"--gpus is `all` or numbers from 0 to {count - 1}, got {gpus!r}")
     return [names[int(name)] for name in chosen]
-
-
-def _queue(name: str, workers: int | None) -> Any:
-    """Jobs of a batch system, as the `jobqueue` part of Dask's configuration describes them."""
-    try:
-        import dask_jobqueue
-    except ImportError:
-        raise PangaeaError(
-            f"--cluster {name} needs dask-jobqueue: pip install 'pangaea[cluster]'"
-        ) from None
-    extra = ["--preload", _PRELOAD, "--no-dashboard"]
-    try:
-        made = getattr(dask_jobqueue, _QUEUES[name])(
-            worker_extra_args=extra,
-            job_script_prologue=[f"export {key}={value}" for key, value in _ONE_THREAD.items()],
-            python=sys.executable,
-        )
-    except (ValueError, TypeError, RuntimeError) as error:
-        raise PangaeaError(
-            f"--cluster {name} is not configured ({error}): docs/cluster.md shows the file to write"
-        ) from None
-    # `adapt` replaces a job that was cancelled, `scale` does not.
-    made.adapt(minimum_jobs=workers or 1, maximum_jobs=workers or 1)
-    return made

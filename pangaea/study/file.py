@@ -77,16 +77,16 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
             raise PangaeaError(
                 f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
             )
-        for left in (path.with_name(path.name + end) for end in ("-wal", "-journal")):
+        for left in (_beside(path, "-wal"), _beside(path, "-journal")):
             if left.exists():
                 raise PangaeaError(
                     f"{left} is left of a study that was moved or deleted: bring the two together "
                     "again, delete it, or choose another name"
                 )
-        made = path.with_name(path.name + ".new")
+        made = _beside(path, ".new")
         made.unlink(missing_ok=True)
-        with _sentences(path):
-            with contextlib.closing(_connect(made, "rwc")) as connection:
+        with sentences(path):
+            with contextlib.closing(_connect(made, "mode=rwc")) as connection:
                 connection.executescript(
                     f"begin;{SCHEMA}pragma application_id={APPLICATION};"
                     f"pragma user_version={SCHEMA_VERSION};"
@@ -106,7 +106,7 @@ def write(path: Path) -> tuple[Path, sqlite3.Connection, "Lock"]:
     read(path).close()
     lock = Lock(path)
     try:
-        with _sentences(path):
+        with sentences(path):
             return path, _durable(path), lock
     except BaseException:
         lock.release()
@@ -117,22 +117,25 @@ def read(path: Path) -> sqlite3.Connection:
     """An existing study, to look at; refused untouched if it is not one, or a newer one."""
     if not path.is_file():
         raise PangaeaError(f"there is no study at {path}")
-    with _sentences(path):
+    with sentences(path):
         try:
-            connection = _connect(path, "ro")
-            _identify(connection, path)
+            return _identified(path, "mode=ro")
         except sqlite3.OperationalError:
-            # A study from a read-only folder: nobody writes, so nothing needs to be shared.
-            if path.with_name(path.name + "-wal").exists():
+            if _beside(path, "-journal").exists():
+                # A driver was killed in the middle of a change: SQLite takes it back first.
+                return _identified(path, "mode=rw")
+            wal = _beside(path, "-wal")
+            if wal.exists() and wal.stat().st_size:
                 raise
-            connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
-            _identify(connection, path)
-    return connection
+            # A study from a read-only folder: nobody writes, so nothing needs to be shared.
+            return _identified(path, "immutable=1")
 
 
 def close(connection: sqlite3.Connection) -> None:
     """Leave one plain file behind, which also opens where nothing can be written."""
     with contextlib.suppress(sqlite3.Error):  # readers may stand in the way; nothing is lost
+        connection.execute("pragma busy_timeout=1000")
+        connection.execute("pragma wal_checkpoint(truncate)")
         connection.execute("pragma journal_mode=delete")
     connection.close()
 
@@ -140,7 +143,7 @@ def close(connection: sqlite3.Connection) -> None:
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """All of it on the disk, or none."""
-    with _sentences(path):
+    with sentences(path):
         connection.execute("begin immediate")
         try:
             yield
@@ -155,17 +158,17 @@ class Lock:
     """Held by the driver of a study; the kernel lets go of it when the process dies."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path.with_name(path.name + ".lock")
+        self.path = _beside(path, ".lock")
         try:
             while not self._taken(path):
                 pass
+            os.ftruncate(self._file, 0)
+            os.write(self._file, f"process {os.getpid()} on {socket.gethostname()}".encode())
         except OSError as error:
             raise PangaeaError(
                 f"{self.path} cannot be written: {error.strerror}; a search needs a folder it may "
                 "write to"
             ) from None
-        os.ftruncate(self._file, 0)
-        os.write(self._file, f"process {os.getpid()} on {socket.gethostname()}".encode())
 
     def _taken(self, path: Path) -> bool:
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -190,9 +193,13 @@ class Lock:
         os.close(self._file)
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30
+        f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=30
     )
 
 
@@ -206,23 +213,29 @@ def _sync(folder: Path) -> None:
 
 
 def _durable(path: Path) -> sqlite3.Connection:
-    connection = _connect(path, "rw")
+    connection = _connect(path, "mode=rw")
     connection.execute(f"pragma journal_mode={'delete' if _remote(path) else 'wal'}")
     connection.execute("pragma synchronous=full")
     connection.execute("pragma foreign_keys=on")
     return connection
 
 
-def _identify(connection: sqlite3.Connection, path: Path) -> None:
-    (application,) = connection.execute("pragma application_id").fetchone()
-    (version,) = connection.execute("pragma user_version").fetchone()
-    if application != APPLICATION:
-        raise PangaeaError(f"{path} is not a study of pangaea")
-    if version > SCHEMA_VERSION:
-        raise PangaeaError(
-            f"{path} was written by a newer pangaea (schema {version}, this one knows "
-            f"{SCHEMA_VERSION}): update pangaea to open it"
-        )
+def _identified(path: Path, how: str) -> sqlite3.Connection:
+    connection = _connect(path, how)
+    try:
+        (application,) = connection.execute("pragma application_id").fetchone()
+        (version,) = connection.execute("pragma user_version").fetchone()
+        if application != APPLICATION:
+            raise PangaeaError(f"{path} is not a study of pangaea")
+        if version > SCHEMA_VERSION:
+            raise PangaeaError(
+                f"{path} was written by a newer pangaea (schema {version}, this one knows "
+                f"{SCHEMA_VERSION}): update pangaea to open it"
+            )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _remote(path: Path) -> bool:
@@ -238,7 +251,7 @@ def _remote(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _sentences(path: Path) -> Iterator[None]:
+def sentences(path: Path) -> Iterator[None]:
     """SQLite's errors, as what they mean for the study."""
     try:
         yield

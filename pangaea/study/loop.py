@@ -79,8 +79,9 @@ class Search:
         self._bad = 0  # failures in a row that need not be the functions' fault
 
     def run(self) -> None:
-        self.judge("baseline", [RELU], BASELINE_RUNS)
-        self._need_relu()
+        runs = self.study.runs("baseline")
+        failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
+        self._need_relu(max(BASELINE_RUNS, len(runs) + failed))
         self._evolve()
         if self.settings.rerank:
             self.judge("rerank", [e.text for e in top(self.history, RERANKED)], RERANK_RUNS)
@@ -106,8 +107,7 @@ class Search:
         self._loop(more)
         while len(self.history) < total:  # too many failed in a row: is it them, or the machine?
             self._bad = 0
-            self.judge("baseline", [RELU], len(self.study.runs("baseline")) + 1)
-            self._need_relu()
+            self._need_relu(len(self.study.runs("baseline")) + 1)
             self._loop(more)
 
     def _propose(self) -> Candidate:
@@ -185,8 +185,9 @@ class Search:
     def _suspicious(self) -> bool:
         return self._bad >= max(_SUSPICIOUS, 2 * self.engine.slots())
 
-    def _need_relu(self) -> None:
+    def _need_relu(self, runs: int) -> None:
         """If not even ReLU can be trained, no candidate can."""
+        self.judge("baseline", [RELU], runs)
         last = self.study.runs("baseline")[-1]
         if last["failure"] is not None:
             raise PangaeaError(

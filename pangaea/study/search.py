@@ -11,8 +11,9 @@ from pangaea.study.engine import engine
 from pangaea.study.judge import Job, Judge, Result
 from pangaea.study.judge import judge as train_and_judge
 from pangaea.study.loop import Search, Stop, Watch
-from pangaea.study.settings import settings
+from pangaea.study.settings import DEFAULT_TASK, settings
 from pangaea.study.study import Study
+from pangaea.training.tasks import Task
 from pangaea.training.tasks import task as find_task
 
 Callback = Callable[[dict[str, Any]], None]
@@ -45,10 +46,10 @@ def search(
         "full": asdict(on.recipe("full")),
     }
     path = free_name(chosen.task) if study is None else Path(study)
-    _fetch(chosen.task, cluster)
+    _fetch(on, cluster)
     with (
         Stop() as stop,
-        engine(judge, workers, gpus, jobs_per_gpu, cluster) as place,
+        engine(judge, workers, gpus or _gpus(on, workers, cluster), jobs_per_gpu, cluster) as place,
         Study.create(path, chosen, recipes, on.data_set.classes) as made,
     ):
         Search(made, place, watch or _Calling(callback), stop).run()
@@ -68,10 +69,11 @@ def resume(
 ) -> Study:
     """Go on with a study where it was stopped, here or on another machine."""
     with Study.open(study) as found:
-        _fetch(found.settings.task, cluster)
+        on = find_task(found.settings.task)
+    _fetch(on, cluster)
     with (
         Stop() as stop,
-        engine(judge, workers, gpus, jobs_per_gpu, cluster) as place,
+        engine(judge, workers, gpus or _gpus(on, workers, cluster), jobs_per_gpu, cluster) as place,
         Study.resume(study) as found,
     ):
         Search(found, place, watch or _Calling(callback), stop).run()
@@ -85,11 +87,18 @@ def free_name(task: str) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def _fetch(task: str, cluster: str | None) -> None:
+def _fetch(task: Task, cluster: str | None) -> None:
     """Download the data once, before several workers of this machine want it."""
-    data = find_task(task).data_set
-    if cluster is None and not data.here():
-        data.load()
+    if cluster is None and not task.data_set.here():
+        task.data_set.load()
+
+
+def _gpus(task: Task, workers: int | None, cluster: str | None) -> str | None:
+    """Images are trained on the GPUs where there are any; the small default task gains nothing."""
+    import torch
+
+    here = workers is None and cluster is None and task.name != DEFAULT_TASK
+    return "all" if here and torch.cuda.is_available() else None
 
 
 class _Calling(Watch):

@@ -1,5 +1,6 @@
 """What a search is told: plain data, checked once, kept in the study."""
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -101,8 +102,8 @@ def toml(chosen: Settings) -> str:
         if value is None:
             lines.append(f"# {name} =")
         else:
-            shown = str(value).lower() if isinstance(value, bool) else repr(value)
-            lines.append(f"{name} = " + shown.replace("'", '"'))
+            plain = json.dumps(value, ensure_ascii=False)
+            lines.append(f"{name} = {repr(value) if isinstance(value, float) else plain}")
     return "\n".join(lines) + "\n"
 
 

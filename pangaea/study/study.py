@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.strategies import Evaluated, Proposal
 from pangaea.study import file
@@ -44,13 +45,20 @@ class Study:
         self.path = path
         self._connection = connection
         self._lock = lock
-        about = dict(connection.execute("select name, value from about").fetchall())
         connection.row_factory = sqlite3.Row
-        self.settings = Settings(**json.loads(about["settings"]))
-        self.versions: dict[str, str] = json.loads(about["versions"])
-        self.recipes: dict[str, Any] = json.loads(about["recipes"])  # by name: search and full
-        self.chance = 100 / int(about["classes"])
-        self.created = float(about["created"])
+        try:
+            about = dict(self._rows("select name, value from about"))
+            self.settings = Settings(**json.loads(about["settings"]))
+            self.versions: dict[str, str] = json.loads(about["versions"])
+            self.recipes: dict[str, Any] = json.loads(about["recipes"])  # by name: search and full
+            self.chance = 100 / int(about["classes"])
+            self.created = float(about["created"])
+        except PangaeaError:
+            self.close()
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            self.close()
+            raise PangaeaError(f"{path} is damaged: {error}") from None
 
     @classmethod
     def create(
@@ -114,9 +122,13 @@ class Study:
 
     # What there is to read.
 
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        with file.sentences(self.path):
+            return self._connection.execute(query, values).fetchall()
+
     def history(self) -> list[Evaluated]:
         """The candidates that have their result, in the order in which they were evaluated."""
-        rows = self._connection.execute(
+        rows = self._rows(
             "select candidate, function, coalesce(accuracy, 0.0) from runs"
             " where candidate is not null order by position"
         )
@@ -124,7 +136,7 @@ class Study:
 
     def pending(self) -> list[Candidate]:
         """The candidates that wait for their result."""
-        rows = self._connection.execute(
+        rows = self._rows(
             "select number, function, parent, mutation, seed from candidates where number not in"
             " (select candidate from runs where candidate is not null) order by number"
         )
@@ -132,7 +144,7 @@ class Study:
 
     def proposed(self) -> int:
         """How many candidates there are, with and without a result."""
-        (count,) = self._connection.execute("select count(*) from candidates").fetchone()
+        ((count,),) = self._rows("select count(*) from candidates")
         return int(count)
 
     def table(self) -> list[dict[str, Any]]:
@@ -140,7 +152,7 @@ class Study:
 
         A candidate that waits for its result has the fitness None, one that failed has 0.
         """
-        rows = self._connection.execute(
+        rows = self._rows(
             "select number, c.function, parent, mutation, c.seed, proposed, position,"
             " iif(position is null, null, coalesce(accuracy, 0.0)) as fitness, failure, detail,"
             " seconds, peak_memory, device, worker, started, finished"
@@ -150,17 +162,13 @@ class Study:
 
     def runs(self, stage: str) -> list[dict[str, Any]]:
         """The runs of a stage, in the order in which they ended: baseline, search, rerank, test."""
-        rows = self._connection.execute(
-            "select * from runs where stage = ? order by position", (stage,)
-        )
+        rows = self._rows("select * from runs where stage = ? order by position", stage)
         return [dict(row) for row in rows]
 
     def curves(self, position: int) -> dict[str, Any]:
         """A run's loss and accuracies by epoch, and its parameters' means by epoch and layer."""
-        row = self._connection.execute(
-            "select curves from curves where run = ?", (position,)
-        ).fetchone()
-        return {} if row is None else dict(json.loads(row[0]))
+        rows = self._rows("select curves from curves where run = ?", position)
+        return dict(json.loads(rows[0][0])) if rows else {}
 
     def accuracies(self, stage: str) -> dict[str, list[float]]:
         """By function; a failed run counts as chance."""
@@ -178,11 +186,11 @@ class Study:
 
     def failures(self) -> dict[str, int]:
         """How many candidates failed, by reason."""
-        rows = self._connection.execute(
+        rows = self._rows(
             "select failure, count(*) from runs where candidate is not null and failure is not null"
             " group by failure order by count(*) desc, failure"
         )
-        return dict(rows.fetchall())
+        return dict(rows)
 
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
         """The best functions, no two equivalent: reranked ones by their mean, then by fitness."""
@@ -190,9 +198,9 @@ class Study:
         rows = []
         for candidate in top(self.history(), max(count, RERANKED)):
             again = rerank.get(candidate.text)
-            position, seconds = self._connection.execute(
-                "select position, seconds from runs where candidate = ?", (candidate.number,)
-            ).fetchone()
+            ((position, seconds),) = self._rows(
+                "select position, seconds from runs where candidate = ?", candidate.number
+            )
             rows.append(
                 {
                     "number": candidate.number,

@@ -11,7 +11,11 @@ _PR_SET_PDEATHSIG = 1
 def dask_setup(worker: object) -> None:
     # Ctrl-C in a terminal reaches every process; what becomes of the workers the driver decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A worker deep in C code holds the interpreter and hears nothing; the kernel ends it.
+    die_with_parent()
+
+
+def die_with_parent() -> None:
+    """A worker deep in C code holds the interpreter and hears nothing; the kernel ends it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == 1:  # too late to be told
