@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: search test test-all lint format
+.PHONY: search test test-all test-slurm test-htcondor lint format
 
 search: $(READY)
 	$(BIN)/pangaea search
@@ -13,7 +13,14 @@ test: $(READY)
 
 # The long campaigns too: about ten minutes on two cores.
 test-all: $(READY)
-	$(BIN)/python -m pytest -n auto -m "not gpu"
+	$(BIN)/python -m pytest -n auto -m "not gpu and not slurm and not htcondor"
+
+# Real batch systems, as root on Debian: Slurm takes two minutes, HTCondor five with its chroot.
+test-slurm: $(READY)
+	$(BIN)/python -m pytest -m slurm tests/cluster
+
+test-htcondor: $(READY)
+	$(BIN)/python -m pytest -m htcondor tests/cluster
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
+from pangaea.activation import fused
 from pangaea.activation.learnable import LEARNABLE, Learnable
-from pangaea.activation.program import program, run
+from pangaea.activation.program import HALF, program, run
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
@@ -37,7 +38,7 @@ class Activation(nn.Module):
     Parameters are attributes named as in the function (`alpha`, `beta`, `gamma`), of shape () per
     layer, (C,) per channel and the feature shape (the input's without the batch) per neuron.
     Without a `shape` they are made on the first input. float16 and bfloat16 inputs are computed in
-    float32 and rounded once.
+    float32 and rounded once. On CUDA a function runs as one kernel, and as one for its gradients.
     """
 
     def __init__(
@@ -75,6 +76,9 @@ class Activation(nn.Module):
             and not initial
             and all(node.operator in _EXACT for _, node in self.function.expression.walk())
         )
+        # Torch's own kernels do a single operator of these as well as ours.
+        alone = self._exact and len(self._steps) == 1
+        self._text = "" if alone or isinstance(self.function, Learnable) else str(self.function)
         if shape is not None:
             self._build(self._parameter_shape(_checked(shape)))
         elif self.scope == "layer" or not initial:
@@ -120,8 +124,9 @@ class Activation(nn.Module):
             self._build(self._parameter_shape(_checked(tuple(x.shape[1:]))), x.device, wide)
         parameters = [getattr(self, name) for name in self._initial]
         shape = self._aligned(parameters[0], x) if parameters else ()
-        half = x.dtype in (torch.float16, torch.bfloat16)
-        wide_x = x.float() if half and not self._exact else x
+        if self._text and fused.applies(x, parameters, shape):
+            return fused.run(self._text, x, parameters, shape)
+        wide_x = x.float() if x.dtype in HALF and not self._exact else x
         if isinstance(self.function, Learnable):
             y = self.function.value(wide_x, *(p.view(shape) for p in parameters))
         else:

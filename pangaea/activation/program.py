@@ -14,6 +14,8 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from pangaea.activation.operators import OPERATORS, node
 from pangaea.functions.expression import CONSTANTS, Expression, Function, Path
 
+HALF = (torch.float16, torch.bfloat16)
+
 
 class Step(NamedTuple):
     """An operator on earlier values (0 is x), or a value times a parameter."""
@@ -81,6 +83,8 @@ def _values(
         if step.operator is None:
             # The parameter second, so that torch keeps the input's memory layout.
             values.append(inputs[0] * parameters[step.parameter])
+        elif step.operator == "identity":
+            values.append(inputs[0])  # a node of autograd's may not return what it is given
         else:
             values.append(operate(step.operator, *inputs))
     return values
@@ -131,13 +135,32 @@ class _Mapped(torch.autograd.Function):
 def _gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     x, *rest = ctx.saved_tensors
     own, between = rest[: ctx.count], rest[ctx.count :]
-    parameters = [p.view(ctx.shape) for p in own]
-    values = [x, *between]
     if torch.is_grad_enabled():
-        # Somebody wants to differentiate the gradient: the values must be part of the graph.
-        values = _values(ctx.steps, x, parameters, node)
-    to_x, *others = _pulled(ctx.steps, values, parameters, gradient)
+        return None, None, *gradients(ctx.steps, x, own, ctx.shape, gradient)
+    parameters = [p.view(ctx.shape) for p in own]
+    to_x, *others = _pulled(ctx.steps, [x, *between], parameters, gradient)
     return None, None, to_x, *(g.view(p.shape) for g, p in zip(others, own, strict=True))
+
+
+def gradients(
+    steps: Sequence[Step],
+    x: Tensor,
+    parameters: Sequence[Tensor],
+    shape: Sequence[int],
+    gradient: Tensor,
+) -> list[Tensor]:
+    """The gradients of x and of the parameters, for somebody who wants to differentiate them.
+
+    Every value is part of the autograd graph. Half-precision tensors are computed in float32.
+    """
+    wide = x.float() if x.dtype in HALF else x
+    views = [p.view(shape) for p in parameters]
+    values = _values(steps, wide, views, node)
+    to_x, *own = _pulled(steps, values, views, gradient.to(wide.dtype))
+    return [
+        to_x.to(x.dtype),
+        *(g.view(p.shape).to(p.dtype) for g, p in zip(own, parameters, strict=True)),
+    ]
 
 
 def _pulled(

@@ -1,6 +1,7 @@
 """Preloaded into every worker process: it dies with the process that started it."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
@@ -18,5 +19,6 @@ def die_with_parent() -> None:
     """A worker deep in C code holds the interpreter and hears nothing; the kernel ends it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == 1:  # too late to be told
+        parent = multiprocessing.parent_process()
+        if parent is not None and os.getppid() != parent.pid:  # too late to be told
             os._exit(1)

@@ -1,0 +1,203 @@
+"""Running a function's kernels: made from its text once, and shared out over the GPU.
+
+The schedules were measured on an H200 with log σ(αx)·β·asinh(x), from 2 to 134 million elements.
+"""
+
+import contextlib
+import functools
+import linecache
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from pangaea.activation.kernel_source import source
+from pangaea.activation.layout import COLUMNS, Layout, dense, layout, ordered
+from pangaea.activation.program import Step, program
+from pangaea.functions.parser import parse
+
+
+class Schedule(NamedTuple):
+    """Rows of a step, steps of a program, and the programs that a multiprocessor has, within."""
+
+    rows: int
+    each: int
+    least: int
+    most: int
+
+
+FORWARD = Schedule(rows=16, each=16, least=8, most=64)
+# Fewer rows, for there are more values to hold; fewer programs, for each leaves partial sums.
+BACKWARD = Schedule(rows=8, each=16, least=4, most=16)
+# Without parameters to load, a second step gains nothing: one each is as fast as torch's SiLU.
+ALONE = Schedule(rows=16, each=1, least=1, most=1 << 20)
+# Two elements for a thread: of a long function, more would not fit into its registers.
+_LONG, _LONG_ROWS = 32, 4
+
+
+class Form(NamedTuple):
+    """A function's steps, and Triton functions for its value and its gradients."""
+
+    steps: tuple[Step, ...]
+    value: Any
+    pull: Any
+
+    def schedule(self, usual: Schedule) -> Schedule:
+        chosen = usual if any(step.operator is None for step in self.steps) else ALONE
+        return chosen._replace(rows=_LONG_ROWS) if len(self.steps) > _LONG else chosen
+
+
+@functools.cache
+def form(text: str) -> Form:
+    """From a function's canonical text; what Triton compiles it keeps on disk."""
+    import triton
+    import triton.language as tl
+
+    from pangaea.activation import kernel_bessel, kernel_functions, kernel_units
+
+    function = parse(text)
+    steps = program(function)
+    code = source(steps, len(function.parameters))
+    names: dict[str, Any] = {"__name__": __name__, "triton": triton, "tl": tl}
+    names |= {"f": kernel_functions, "u": kernel_units, "bessel": kernel_bessel}
+    # Triton reads source where Python's tracebacks do: no file, nothing that processes would share.
+    file = f"<{text}>"
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    exec(compile(code, file, "exec"), names)
+    return Form(steps, names["value"], names["pull"])
+
+
+class Plan(NamedTuple):
+    """How a kernel goes over a tensor."""
+
+    at: Layout
+    groups: int  # of programs, one for each tile; they share the steps
+    sizes: tuple[int, ...]
+    constants: dict[str, Any]
+
+
+@functools.lru_cache(maxsize=4096)
+def plan(
+    text: str,
+    size: torch.Size,
+    stride: tuple[int, ...],
+    shape: tuple[int, ...],
+    device: torch.device,
+    usual: Schedule,
+) -> Plan:
+    """For a dense tensor of this size and stride, with parameters in this shape."""
+    schedule = form(text).schedule(usual)
+    at = layout(torch.empty_strided(size, stride, device="meta"), shape)
+    steps = at.steps(schedule.rows)
+    programs = -(-steps * at.tiles // schedule.each)
+    processors = _processors(device)
+    programs = min(max(programs, schedule.least * processors), schedule.most * processors)
+    sizes = at.elements, steps, at.tiles, at.width // 16, at.inner, at.count
+    constants = {
+        "UNIFORM": at.uniform,
+        "ROWS": schedule.rows,
+        "COLUMNS": COLUMNS,
+        "enable_fp_fusion": False,
+    }
+    return Plan(at, min(steps, -(-programs // at.tiles)), sizes, constants)
+
+
+def _processors(device: torch.device) -> int:
+    if device.type != "cuda":
+        return 1
+    return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+def forward(x: Tensor, parameters: Sequence[Tensor], function: str, shape: Sequence[int]) -> Tensor:
+    """The function's value; in this shape parameters broadcast against x."""
+    from pangaea.activation import kernels
+
+    x = dense(x, x, shape)
+    y = torch.empty_like(x)
+    if x.numel() == 0:
+        return y
+    made = plan(function, x.shape, x.stride(), tuple(shape), x.device, FORWARD)
+    with _device(x):
+        kernels.forward[made.at.tiles * made.groups,](
+            x,
+            y,
+            tuple(ordered(p, x, shape) for p in parameters),
+            *made.sizes,
+            VALUE=form(function).value,
+            **made.constants,
+        )
+    return y
+
+
+def backward(
+    gradient: Tensor,
+    x: Tensor,
+    parameters: Sequence[Tensor],
+    function: str,
+    shape: Sequence[int],
+    needed: Sequence[bool],
+) -> tuple[Tensor, Tensor]:
+    """The gradients of x and of the parameters, a row for each and `ordered`, where needed."""
+    from pangaea.activation import kernels
+
+    to_x, totals = empty_gradients(gradient, x, parameters, function, shape, needed)
+    if x.numel() == 0:
+        return to_x, totals.zero_()
+    x, gradient = dense(x, x, shape), dense(gradient, x, shape)
+    made = plan(function, x.shape, x.stride(), tuple(shape), x.device, BACKWARD)
+    partial = totals.new_empty(totals.shape[0], made.groups, made.at.sums)
+    with _device(x):
+        kernels.backward[made.at.tiles * made.groups,](
+            x,
+            gradient,
+            to_x,
+            partial,
+            tuple(ordered(p, x, shape) for p in parameters),
+            *made.sizes,
+            PULL=form(function).pull,
+            TO_X=needed[0],
+            TO_PARAMETERS=needed[1],
+            **made.constants,
+        )
+        if needed[1]:
+            _add_up(partial, totals, made.at)
+    return to_x, totals
+
+
+def _add_up(partial: Tensor, totals: Tensor, at: Layout) -> None:
+    from pangaea.activation import kernels
+
+    parameters, groups, sums = partial.shape
+    rows = groups * sums // at.count
+    inner = at.inner // COLUMNS if at.uniform else at.inner
+    # 4096 numbers at a time, as many of an owner as there are: 2 µs where torch.sum takes 4 to 9.
+    tall = min(max(1 << (rows - 1).bit_length(), 8), 512)
+    wide = 4096 // tall
+    kernels.add_up[-(-at.count // wide), parameters](
+        partial, totals, rows, at.count, inner, ROWS=tall, COLUMNS=wide, num_warps=8
+    )
+
+
+def empty_gradients(
+    gradient: Tensor,
+    x: Tensor,
+    parameters: Sequence[Tensor],
+    function: str,
+    shape: Sequence[int],
+    needed: Sequence[bool],
+) -> tuple[Tensor, Tensor]:
+    """What `backward` fills."""
+    to_x, to_parameters = needed
+    rows = (len(parameters), parameters[0].numel()) if to_parameters else (0, 1)
+    return (
+        torch.empty_like(dense(x, x, shape)) if to_x else x.new_empty(0),
+        x.new_empty(rows, dtype=torch.float32),
+    )
+
+
+def _device(x: Tensor) -> contextlib.AbstractContextManager[None]:
+    """The current device is Triton's."""
+    if not x.is_cuda or x.device.index == torch.cuda.current_device():
+        return contextlib.nullcontext()
+    return torch.cuda.device(x.device)
