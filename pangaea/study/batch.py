@@ -4,6 +4,7 @@ A job is `cores` workers of one thread. One that has ended, for it was cancelled
 is submitted again. (dask-jobqueue by itself does so only for jobs of one worker that was seen.)
 """
 
+import asyncio
 import contextlib
 import math
 import shutil
@@ -17,7 +18,7 @@ from pangaea.errors import PangaeaError
 
 _PRELOAD_NANNY = "pangaea.study.nanny"
 _LOOK_SECONDS = 10.0
-_VAIN_ROUNDS = 3  # of jobs that end before there is any worker
+_VAIN_ROUNDS = 3  # of jobs that end before a worker of theirs is here
 
 
 class _Queue(NamedTuple):
@@ -50,55 +51,88 @@ QUEUES = {
 class Jobs:
     """Mixed into dask-jobqueue's cluster: as many jobs as were asked for, whatever happens."""
 
-    queue: _Queue
-    worker_spec: dict[str, Any]
+    title: str
+    listing: Sequence[str]
+    _look_task: "asyncio.Task[None] | None" = None
     _next_look = 0.0
-    _in_vain = 0
 
     def submit(self: Any, count: int) -> None:
+        self._came: set[str] = set()  # the jobs of which a worker was here
+        self._in_vain = 0  # how often jobs have ended without, since one came
         for _ in range(count):
             self.worker_spec.update(self.new_worker_spec())
         self.sync(self._submit)
 
     def tend(self: Any) -> None:
-        """Submit again the jobs that have ended; to be called now and then."""
-        if time.monotonic() >= self._next_look:
-            self.sync(self._tend)
-            self._next_look = time.monotonic() + _LOOK_SECONDS
+        """Submit again the jobs that have ended; to be called often, for it waits for nothing."""
+        if self._look_task is not None and self._look_task.done():
+            self._look_task.result()
+            self._look_task = None
+        if self._look_task is None and time.monotonic() >= self._next_look:
+            # A batch system is not asked more and more for what it cannot give.
+            rounds = max(0, self._in_vain - _VAIN_ROUNDS)
+            self._next_look = time.monotonic() + _LOOK_SECONDS * 2 ** min(rounds, 8)
+            self.sync(self._begin_look)
 
-    async def _tend(self: Any) -> None:
-        here = self.observed
-        without = [
-            name
-            for name, job in self.worker_spec.items()
-            if here.isdisjoint(f"{name}{part}" for part in job.get("group", [""]))
-        ]
-        if here:
+    def leave(self: Any) -> None:
+        """Submit no more."""
+        self.sync(self._end_look)
+
+    async def _begin_look(self: Any) -> None:
+        self._asked: asyncio.subprocess.Process | None = None
+        self._look_task = asyncio.create_task(self._look())
+
+    async def _end_look(self: Any) -> None:
+        """Let jobs that are being submitted have their numbers, but wait for no answer."""
+        while self._look_task is not None and not self._look_task.done():
+            with contextlib.suppress(ProcessLookupError):
+                if self._asked is not None:
+                    self._asked.kill()
+            await asyncio.sleep(0.01)
+
+    async def _look(self: Any) -> None:
+        here = self._with_workers()
+        if not here <= self._came:
+            self._came |= here
             self._in_vain = 0
-        ended = await self._ended(without)
+        ended = await self._ended([name for name in self.worker_spec if name not in here])
         if not ended:
             return
-        if not here:
+        if not self._came.issuperset(ended):
             self._in_vain += 1
-        if self._in_vain > _VAIN_ROUNDS:
+        if self._in_vain > _VAIN_ROUNDS and not here:
             raise PangaeaError(
-                f"{self.queue.title}'s jobs end before a worker of theirs is here (job "
-                f"{self.workers[ended[-1]].job_id} was the last): what they wrote says why, and "
-                "docs/cluster.md where to look"
+                f"{self.title}'s jobs end before a worker of theirs is here: what they wrote says "
+                "why, and docs/cluster.md where to look; then resume the study"
             )
         for name in ended:
             self.worker_spec.update(self.new_worker_spec())
             del self.worker_spec[name]
         await self._submit()
 
+    def _with_workers(self: Any) -> set[str]:
+        """The jobs of which at least one worker is here."""
+        return {
+            name
+            for name, job in self.worker_spec.items()
+            if not self.observed.isdisjoint(f"{name}{part}" for part in job.get("group", [""]))
+        }
+
     async def _ended(self: Any, names: Sequence[str]) -> list[str]:
         """Which of these jobs are not in the queue; none as far as is known, if it is silent."""
         if not names:
             return []
+        pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         try:
-            listed = (await self.job_cls._call(self.queue.listing)).split()
-        except (RuntimeError, OSError):
+            self._asked = await asyncio.create_subprocess_exec(
+                *self.listing, stdout=pipe, stderr=nowhere
+            )
+        except OSError:
             return []
+        said, _ = await self._asked.communicate()
+        if self._asked.returncode != 0:
+            return []
+        listed = said.decode().split()
         return [n for n in names if n not in self.workers or self.workers[n].job_id not in listed]
 
     async def _submit(self: Any) -> None:
@@ -115,7 +149,7 @@ class Jobs:
             if job.job_id is None:
                 job.status = Status.failed
         if all(job.job_id is None for job in self.workers.values()):
-            raise PangaeaError(f"{self.queue.title} takes no job of this search: {refusal}")
+            raise PangaeaError(f"{self.title} takes no job of this search: {refusal}")
 
 
 @contextlib.contextmanager
@@ -127,31 +161,36 @@ def jobs(
     with made:
         per_job = made.new_spec["options"]["processes"]
         made.submit(math.ceil((workers or per_job) / per_job))
-        yield made
+        try:
+            yield made
+        finally:
+            made.leave()
 
 
 def cluster(name: str, preload: str, environment: Mapping[str, str]) -> Any:
     """The cluster, with no jobs yet."""
     import dask
 
+    def said(key: str) -> Any:
+        return dask.config.get(f"jobqueue.{name}.{key}", None)
+
     queue = QUEUES[name]
     kind = _kind(name)
-    command = kind.job_cls.submit_command
-    if shutil.which(command) is None:
-        raise PangaeaError(
-            f"--cluster {name} needs the command {command}, which is not here: search from a "
-            f"machine that submits to {queue.title}"
-        )
-    said = dask.config.get(f"jobqueue.{name}")
-    if missing := [need for need in queue.needs if said.get(need) is None]:
+    for command in (kind.job_cls.submit_command, queue.listing[0]):
+        if shutil.which(command) is None:
+            raise PangaeaError(
+                f"--cluster {name} needs the command {command}, which is not here: search from a "
+                f"machine that submits to {queue.title}"
+            )
+    if missing := [need for need in queue.needs if said(need) is None]:
         raise PangaeaError(
             f"--cluster {name} needs to know the {' and '.join(missing)} of a job: "
             "~/.config/dask/jobqueue.yaml says it, and docs/cluster.md how"
         )
     job = {
-        "processes": said["cores"],
+        "processes": said("cores"),
         "worker_extra_args": [
-            *(said.get("worker-extra-args") or []),
+            *(said("worker-extra-args") or []),
             *("--preload", preload, "--preload-nanny", _PRELOAD_NANNY),
             # The batch system minds the memory; Dask would pause a worker that needs it.
             *("--memory-limit", "0"),
@@ -159,15 +198,23 @@ def cluster(name: str, preload: str, environment: Mapping[str, str]) -> Any:
             *("--no-dashboard", "--dashboard-address", "127.0.0.1:0"),
         ],
         "job_script_prologue": [
-            *(said.get("job-script-prologue") or []),
+            *(said("job-script-prologue") or []),
             *(f"export {key}={value}" for key, value in environment.items()),
         ],
     }
     pages = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    # How to reach a queue elsewhere is said for the command that cancels.
+    ask, *options = queue.listing
+    tending = {
+        "title": queue.title,
+        "listing": [ask, *(said("cancel-command-extra") or []), *options],
+    }
     try:
+        if not (isinstance(said("cores"), int) and said("cores") > 0):
+            raise ValueError(f"cores must be a whole number above 0, got {said('cores')!r}")
         kind.job_cls(**job)  # a cluster that is told nonsense does not end without noise
-        return type(queue.cluster, (Jobs, kind), {"queue": queue})(
-            **job, scheduler_options=pages | (said.get("scheduler-options") or {})
+        return type(queue.cluster, (Jobs, kind), tending)(
+            **job, scheduler_options=pages | (said("scheduler-options") or {})
         )
     except (ValueError, TypeError, RuntimeError) as error:
         reason = " ".join(str(error).split())

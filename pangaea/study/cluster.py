@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from pangaea.study.mps import mps
 _PRELOAD = "pangaea.study.worker"
 # A worker that speaks to a driver which has just left is "critical" to Dask.
 _SILENT = logging.CRITICAL + 1
+_ANSWER_SECONDS = 30
 # One thread a worker: two processes of one thread train at twice the rate of one with two.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 _CONFIG = {
@@ -64,7 +66,7 @@ def client(
         else:
             raise UnknownNameError("cluster", where, (*batch.QUEUES, "tcp://host:8786"))
         try:
-            made = Client(place, timeout="30s", set_as_default=False)  # type: ignore[no-untyped-call]
+            made = Client(place, timeout=_ANSWER_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise PangaeaError(f"no Dask scheduler answers at {where}: {error}") from None
         yield stack.enter_context(made)
@@ -106,7 +108,18 @@ def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int) -> Iterator
             scheduler={"cls": Scheduler, "options": loopback},
             silence_logs=_SILENT,
         )
-        yield stack.enter_context(made)
+        stack.enter_context(made)
+        stack.callback(_kill, made)
+        yield made
+
+
+def _kill(made: Any) -> None:
+    """Nobody waits for what workers may still be doing when a search ends."""
+    for nanny in made.workers.values():
+        nanny.auto_restart = False
+        if nanny.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(nanny.pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 _QUIET_SECONDS = 0.02
 _MANY = 100
-_STARTED, _ENDED = "pangaea-started", "pangaea-ended"
+_ENDED = "pangaea-ended"
 # A scheduler remembers the last 1,000 events; what is longer is asked for.
 _LONG = 10_000
 
@@ -79,11 +79,11 @@ class Dask:
         self._judge = judge
         self._jobs: dict[str, tuple[Any, Job]] = {}  # key to future and job
         self._ended: queue.SimpleQueue[tuple[str, str, str]] = queue.SimpleQueue()
-        self._started: dict[str, tuple[float, str]] = {}  # key to when, and at which worker
+        self._seen: dict[tuple[str, str], float] = {}  # key and its worker to since when
         self._over: set[str] = set()  # cancelled for their time limit
         self._done: list[Any] = []  # futures to let go
+        self._met: set[str] = set()  # workers that can load the judge
         self._slots, self._looked = 0, -math.inf
-        client.subscribe_topic(_STARTED, self._note_start)
         client.subscribe_topic(_ENDED, lambda event: self._ended.put(event[1]))
         # Dask lets 10 ms pass between two messages: 176 instant jobs a second instead of 250.
         client.scheduler_comm.interval = 0.001
@@ -126,7 +126,6 @@ class Dask:
         if key not in self._jobs:
             return []  # another driver's, or seen before
         future, job = self._jobs.pop(key)
-        self._started.pop(key, None)
         self._done.append(future)
         if not text and future.status in ("pending", "finished"):
             with contextlib.suppress(Exception):  # the future's status says which
@@ -143,11 +142,27 @@ class Dask:
         now = time.monotonic()
         if now - self._looked < _LOOK_SECONDS:
             return
-        self._slots, self._looked = len(self._client.nthreads()), now
+        here = self._client.nthreads()
+        self._slots, self._looked = len(here), now
+        self._meet([worker for worker in here if worker not in self._met])
         for key, (future, _) in self._jobs.items():
             if future.status != "pending":
                 self._ended.put((key, "", ""))
         self._stop_overdue(now)
+
+    def _meet(self, workers: list[str]) -> None:
+        """A new worker that cannot load the judge would close at its first job, without a word."""
+        if not workers:
+            return
+        said = self._client.run(_ready, self._judge, workers=workers, on_error="return")
+        for worker, word in said.items():
+            if not isinstance(word, Exception):
+                self._met.add(worker)
+            elif not isinstance(word, OSError):  # that would be a worker that has just died
+                raise PangaeaError(
+                    f"the worker {worker} cannot run a search ({word}): it needs the packages that "
+                    "the driver has"
+                )
 
     def _failed(self, future: Any, job: Job) -> list[Result]:
         """Why a job has no result: it took its workers with it, or it was stopped."""
@@ -161,27 +176,26 @@ class Dask:
             return failed(job, "time limit", f"not done after {job.limit:.0f} s")
         raise PangaeaError("the Dask scheduler is gone; resume the study when it is back")
 
-    def _note_start(self, event: tuple[float, Any]) -> None:
-        _, (key, worker) = event
-        self._started[key] = time.monotonic(), worker
-
     def _stop_overdue(self, now: float) -> None:
-        """Cancel what outlasts its limit, and replace its worker, which cannot be interrupted."""
-        for key, (future, job) in self._jobs.items():
-            started, worker = self._started.get(key, (now, ""))
-            if job.limit is None or now - started < job.limit + _GRACE_SECONDS:
-                continue
-            del self._started[key]
-            if not self._runs(key, worker):
-                continue  # its worker died; it will start again elsewhere
-            self._over.add(key)
-            future.cancel()
-            while self._runs(key, worker):
-                time.sleep(0.01)
-            self._replace(worker)
+        """Cancel what outlasts its limit, and replace its worker, which cannot be interrupted.
 
-    def _runs(self, key: str, worker: str) -> bool:
-        return key in self._client.processing().get(worker, ())
+        The scheduler says what runs where, for a worker deep in C code says nothing.
+        """
+        if all(job.limit is None for _, job in self._jobs.values()):
+            return
+        running = self._client.processing()
+        firsts = [(keys[0], worker) for worker, keys in running.items() if keys]
+        self._seen = {pair: self._seen.get(pair, now) for pair in firsts}
+        for (key, worker), since in self._seen.items():
+            if key not in self._jobs:
+                continue
+            future, job = self._jobs[key]
+            if job.limit is not None and now - since > job.limit + _GRACE_SECONDS:
+                self._over.add(key)
+                future.cancel()
+                while key in self._client.processing().get(worker, ()):
+                    time.sleep(0.01)
+                self._replace(worker)
 
     def _replace(self, worker: str) -> None:
         """Kill a worker's process; its nanny starts a new one."""
@@ -204,12 +218,14 @@ def _at_worker(judge: Judge, job: Job) -> tuple[str, str]:
     from distributed import get_worker
 
     worker = get_worker()
-    key = worker.get_current_task()
-    if job.limit is not None:  # nobody else asks when it began
-        worker.log_event(_STARTED, (key, worker.address))
     text = json.dumps(_judged(judge, job))
-    worker.log_event(_ENDED, (key, worker.address, text if len(text) < _LONG else ""))
+    short = text if len(text) < _LONG else ""
+    worker.log_event(_ENDED, (worker.get_current_task(), worker.address, short))
     return worker.address, text
+
+
+def _ready(judge: Judge) -> None:
+    """The judge, and what it takes to run it, were loaded."""
 
 
 def _kill(dask_worker: Any) -> None:

@@ -117,6 +117,7 @@ def read(path: Path) -> sqlite3.Connection:
     """An existing study, to look at; refused untouched if it is not one, or a newer one."""
     if not path.is_file():
         raise PangaeaError(f"there is no study at {path}")
+    _recognize(path)
     with sentences(path):
         try:
             return _identified(path, "mode=ro")
@@ -220,13 +221,21 @@ def _durable(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _recognize(path: Path) -> None:
+    """By the file's first bytes: SQLite would put its log beside what is somebody else's."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(100)
+    except OSError as error:
+        raise PangaeaError(f"{path} cannot be read: {error.strerror}") from None
+    if start[:16] != b"SQLite format 3\0" or int.from_bytes(start[68:72]) != APPLICATION:
+        raise PangaeaError(f"{path} is not a study of pangaea")
+
+
 def _identified(path: Path, how: str) -> sqlite3.Connection:
     connection = _connect(path, how)
     try:
-        (application,) = connection.execute("pragma application_id").fetchone()
         (version,) = connection.execute("pragma user_version").fetchone()
-        if application != APPLICATION:
-            raise PangaeaError(f"{path} is not a study of pangaea")
         if version > SCHEMA_VERSION:
             raise PangaeaError(
                 f"{path} was written by a newer pangaea (schema {version}, this one knows "

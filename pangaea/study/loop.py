@@ -156,11 +156,11 @@ class Search:
                     raise KeyboardInterrupt
                 if self.engine.slots() > 0:
                     return
-                if time.monotonic() - said > _LONELY_SECONDS:
-                    self.watch.waiting()
-                    said = time.monotonic()
             elif self.stop.asked:
                 self.watch.stopping(self.engine.running)
+            if self.engine.slots() == 0 and time.monotonic() - said > _LONELY_SECONDS:
+                self.watch.waiting()
+                said = time.monotonic()
             ended = self.engine.wait(_TICK_SECONDS)
 
     def _turn(
