@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pangaea.functions.equivalence import fingerprint as fingerprint
     from pangaea.functions.expression import Expression as Expression
     from pangaea.functions.expression import Function as Function
+    from pangaea.report import plot as plot
     from pangaea.study.search import resume as resume
     from pangaea.study.search import search as search
     from pangaea.study.study import Study as Study
@@ -51,6 +52,7 @@ _HOME = {
     "open_study": "study.study",
     "parameter_groups": "activation.module",
     "parse": "functions.catalog",
+    "plot": "report.plot",
     "resume": "study.search",
     "search": "study.search",
     "task": "training.tasks",
@@ -65,7 +67,8 @@ __all__ = [*_HOME]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'pangaea' has no attribute {name!r}")
-    value = getattr(import_module(f"pangaea.{_HOME[name]}"), name)
+    module = import_module(f"pangaea.{_HOME[name]}")
+    value = module if name == "plot" else getattr(module, name)  # the figures' whole module
     globals()[name] = value
     return value
 

@@ -127,19 +127,22 @@ def resume(
 
 def _watched(path: Path, where: dict[str, Any], run: Callable[..., Any]) -> None:
     """Run a search with a display; interrupted, say how to go on."""
-    from pangaea.report import found
+    from pangaea.report import formats, found
     from pangaea.report.search import display
+    from pangaea.study.study import Study
 
     try:
-        with display(console) as watch, run(watch=watch, **where) as study:
-            pass
+        with display(console) as watch:
+            run(watch=watch, **where).close()
     except KeyboardInterrupt:
         if path.exists():
             say(f"stopped; everything so far is in {path}. To go on:\n\n    {_again(path, where)}")
         sys.exit(130)
-    with type(study).open(path) as study:
+    page = path.with_name(path.name.removesuffix(".study") + ".html")
+    with Study.open(path) as study:
         console.print(found.table(found.rows(study)), highlight=False)
-        say(found.advice(study))
+        formats.write([path], page)
+        say(found.advice(study, page))
 
 
 def _again(path: Path, where: dict[str, Any]) -> str:

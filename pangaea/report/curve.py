@@ -19,7 +19,7 @@ def terminal(value: Curve, *, width: int = 60, height: int = 15) -> str:
     """A plot in braille dots over [−5, 5], with the axes' ends labelled."""
     xs = points(2 * width)
     ys = [value(x) for x in xs]
-    low, high = _frame(ys)
+    low, high = frame(ys)
     cells = [[0] * width for _ in range(height)]
 
     def dot(column: int, y: float) -> None:
@@ -50,7 +50,7 @@ def terminal(value: Curve, *, width: int = 60, height: int = 15) -> str:
     return "\n".join([*lines, ends + f"{xs[-1]:.3g}".rjust(width - len(f"{xs[0]:.3g}"))])
 
 
-def _frame(ys: Sequence[float]) -> tuple[float, float]:
+def frame(ys: Sequence[float]) -> tuple[float, float]:
     """The range to show: all finite values, but an explosion does not flatten the rest."""
     finite = sorted(y for y in ys if math.isfinite(y))
     if not finite:
@@ -82,7 +82,7 @@ def png(path: Path, value: Curve, slope: Curve, title: str) -> None:
     axes.axvline(0, color="0.8", linewidth=1, zorder=0)
     axes.plot(xs, ys, color="#0072b2", linewidth=2, label="value")
     axes.plot(xs, slopes, color="#d55e00", linestyle="--", label="slope")
-    low, high = _frame([*ys, *slopes])
+    low, high = frame([*ys, *slopes])
     axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
     axes.set_xlabel("x")
     axes.set_title(title, fontsize=11)

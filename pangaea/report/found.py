@@ -3,6 +3,7 @@
 import csv as csv_format
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -77,8 +78,8 @@ def state(study: Study) -> str:
     return "\n" + " · ".join(parts)
 
 
-def advice(study: Study) -> str:
-    """What to do next."""
+def advice(study: Study, page: Path) -> str:
+    """What to do next; the page is the study's report."""
     best = study.best(1)
     if not best:
         return (
@@ -90,6 +91,7 @@ def advice(study: Study) -> str:
         f"{legend if study.settings.runs else ''}\n\n"
         f'use it       pangaea.Activation("{function}")\n'
         f'look at it   pangaea show "{function}"\n'
+        f"see it all   {page}\n"
         f"more         pangaea top {study.path}"
     )
 

@@ -86,11 +86,11 @@ def test_the_state_names_the_failures(study: Study) -> None:
 
 
 def test_the_advice_can_be_pasted(study: Study) -> None:
-    assert 'pangaea.Activation("swish(alpha*x)")' in found.advice(study)
+    assert 'pangaea.Activation("swish(alpha*x)")' in found.advice(study, Path("s.html"))
 
 
 def test_a_study_without_results_has_a_sentence(tmp_path: Path) -> None:
     with Study.create(tmp_path / "e.study", settings({}), {}, 10) as empty:
         assert found.rows(empty)[0]["fitness"] is None
-        assert "no candidate" in found.advice(empty)
+        assert "no candidate" in found.advice(empty, Path("e.html"))
         Console(file=io.StringIO()).print(found.table(found.rows(empty)))

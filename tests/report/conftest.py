@@ -1,0 +1,72 @@
+"""Studies to look at, one of each kind, and a browser to look with."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pangaea.evolution.strategies import Proposal
+from pangaea.functions.parser import parse
+from pangaea.report.records import Still, opened
+from tests.study_maker import Maker, forge, make
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror='alert(2)'>",
+    "</script><script>alert(3)</script><!--",
+    "%{y} {{data}} ${1} `x` | \\ &lt;b&gt; __proto__",
+    "constructor",
+    "<b>" + "x" * 300,
+]
+
+
+def empty(path: Path) -> Path:
+    with Maker(path):
+        pass
+    return path
+
+
+def failed(path: Path) -> Path:
+    with Maker(path, candidates=5) as maker:
+        maker.baseline()
+        with maker.study.transaction():
+            for number in range(1, 6):
+                maker.add(number, Proposal(parse("exp(exp(exp(x)))"), None, "initial"))
+    return path
+
+
+KINDS: dict[str, Callable[[Path], Path]] = {
+    "finished": lambda path: make(path, 60),
+    "running": lambda path: make(path, 60, done=20),
+    "empty": empty,
+    "failed": failed,
+    "hostile": lambda path: forge(path, HOSTILE),
+    "random": lambda path: make(path, 30, strategy="random-search", scope="layer"),
+}
+
+
+@pytest.fixture(scope="session")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("studies")
+    return {kind: build(folder / f"{kind}.study") for kind, build in KINDS.items()}
+
+
+@pytest.fixture
+def study(paths: dict[str, Path]) -> Iterator[Still]:
+    with opened(paths["finished"]) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Debian's chromium; without one there is nothing to look with."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -1,0 +1,288 @@
+"""Every figure says what the study holds, and is one that Plotly can draw."""
+
+import itertools
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.parser import parse
+from pangaea.report import cost_figure, plot, theme
+from pangaea.report.cost_figure import cost
+from pangaea.report.function_figures import adaptation, curves, gallery, recorded, shape
+from pangaea.report.population_figures import failures, operators, timeline
+from pangaea.report.records import Still, finished, names, opened, steps
+from pangaea.report.search_figures import average, compute, progress
+from pangaea.report.tree_figures import graph, lineage
+from pangaea.study.study import RELU, Study
+from tests.report.conftest import KINDS
+
+OF_STUDIES = [n for n in plot.__all__ if n not in ("graph", "shape")]
+ALLOWED = {*theme.PALETTE, theme.GREY}
+
+
+def trace(spec: dict[str, Any], **wanted: Any) -> Any:
+    (found,) = [t for t in spec["data"] if all(t.get(k) == v for k, v in wanted.items())]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", OF_STUDIES)
+def test_every_figure_of_every_study_is_one_that_plotly_draws(
+    name: str, kind: str, paths: dict[str, Path]
+) -> None:
+    with Study.open(paths[kind]) as study:
+        figure = getattr(plot, name)(study)
+    assert isinstance(figure, go.Figure)
+    text = str({"data": figure.to_dict()["data"], "notes": figure.layout.annotations})
+    assert "<script" not in text
+    assert "<img" not in text
+
+
+@pytest.mark.parametrize("make", [progress, compute, average, cost, curves, operators])
+def test_axes_are_labelled(make: Any, study: Still) -> None:
+    layout = make(study)["layout"]
+    assert layout["title"]["text"]
+    assert layout["meta"]["caption"].endswith(".")
+    for axis in ("xaxis", "yaxis"):
+        assert layout[axis]["title"]["text"], axis
+
+
+def test_lines_and_marks_have_the_colours_that_the_colour_blind_tell_apart(study: Still) -> None:
+    for make in (progress, compute, average, cost, curves, operators, failures, timeline):
+        for drawn in make(study)["data"]:
+            for part in ("line", "marker"):
+                colour = drawn.get(part, {}).get("color", theme.GREY)
+                assert colour in ALLOWED, (make, colour)
+
+
+def test_progress_is_the_running_maximum_with_relu_at_zero(study: Still) -> None:
+    spec = progress(study)
+    best = list(itertools.accumulate((row["fitness"] for row in finished(study)), max))
+    line = trace(spec, mode="lines")
+    for x, y in zip(line["x"], line["y"], strict=True):
+        assert y == best[int(x) - 1]
+    assert (line["x"][-1], line["y"][-1]) == (60, max(best))
+    diamond = next(t for t in spec["data"] if t.get("marker", {}).get("symbol") == "diamond")
+    assert (diamond["x"], diamond["y"]) == ([0], [study.relu])
+
+
+def test_stars_name_the_best_function_and_others_that_were_the_best_for_a_while(
+    study: Still,
+) -> None:
+    stars = next(t for t in progress(study)["data"] if t.get("marker", {}).get("symbol") == "star")
+    found = {step.row["number"]: step for step in steps(finished(study))}
+    best = max(finished(study), key=lambda row: row["fitness"])
+    assert stars["customdata"][0] == [best["number"], parse(best["function"]).readable()]
+    assert 2 <= len(stars["x"]) <= 5
+    for x, y, (number, _) in zip(stars["x"], stars["y"], stars["customdata"], strict=True):
+        assert (x, y) == (found[number].after, found[number].row["fitness"])
+    assert all(len(text) <= 48 for text in stars["text"])
+
+
+def test_compute_ends_at_the_time_that_all_training_took(study: Still) -> None:
+    spec = compute(study)
+    minutes = sum(row["seconds"] for row in finished(study)) / 60
+    assert spec["layout"]["xaxis"]["title"]["text"] == "compute spent (minutes)"
+    assert trace(spec, mode="lines")["x"][-1] == pytest.approx(minutes)
+
+
+def test_the_average_is_that_of_the_last_p(study: Still) -> None:
+    values = [row["fitness"] for row in finished(study)]
+    drawn = trace(average(study), mode="lines")
+    p = study.settings.population
+    assert len(drawn["x"]) == len(values)
+    for x, y in zip(drawn["x"], drawn["y"], strict=True):
+        last = values[max(0, x - p) : x]
+        assert y == pytest.approx(sum(last) / len(last), abs=1e-3)
+
+
+def test_studies_are_laid_over_each_other_under_names_that_differ(
+    paths: dict[str, Path], tmp_path: Path
+) -> None:
+    other = tmp_path / "finished.study"
+    other.write_bytes(paths["finished"].read_bytes())
+    with opened(paths["finished"]) as a, opened(other) as b, opened(paths["random"]) as c:
+        labels = names([a, b, c])
+        assert len(set(labels)) == 3
+        assert all(label.endswith(("finished", "random")) for label in labels)
+        for make in (progress, compute, average):
+            shown = [t["name"] for t in make(a, b, c)["data"] if t.get("showlegend", True)]
+            assert len(set(shown)) == 3
+            lines = [t for t in make(a, b, c)["data"] if t.get("name") in shown]
+            assert len({t["line"]["color"] for t in lines}) == 3
+
+
+def test_cost_counts_every_candidate_that_was_trained(study: Still) -> None:
+    spec = cost(study)
+    trained = [row for row in finished(study) if row["fitness"] > 0]
+    points = spec["data"][0]
+    assert sorted(points["x"]) == pytest.approx(sorted(row["fitness"] for row in trained), abs=1e-3)
+    fits, times = [t for t in spec["data"] if t["type"] == "bar"]
+    assert sum(fits["y"]) == sum(times["x"]) == len(trained)
+    assert parse(trained[0]["function"]).readable() in [text for _, text in points["customdata"]]
+
+
+def test_nothing_is_both_fitter_and_cheaper_than_the_front(study: Still) -> None:
+    spec = cost(study)
+    front = trace(spec, name="Pareto front")
+    every = set(zip(spec["data"][0]["x"], spec["data"][0]["y"], strict=True))
+    on = set(zip(front["x"], front["y"], strict=True))
+    assert on <= every
+    for x, y in every:
+        dominated = any(a >= x and b <= y and (a, b) != (x, y) for a, b in every)
+        assert dominated != ((x, y) in on)
+
+
+def test_cost_is_coloured_by_what_tells_the_studies_apart(paths: dict[str, Path]) -> None:
+    with opened(paths["finished"]) as a, opened(paths["random"]) as b:
+        assert [t["name"] for t in cost(a, b)["data"] if t.get("mode") == "markers"][:2] == [
+            "per channel",
+            "per layer",
+        ]
+        names = [t["name"] for t in cost(a, b, by="strategy")["data"] if t.get("mode") == "markers"]
+        assert names[:2] == ["evolution", "random-search"]
+        with pytest.raises(UnknownNameError, match="no colouring is called 'colour'"):
+            cost(a, by="colour")
+
+
+def test_a_crowd_is_thinned_but_its_best_and_its_histograms_are_whole(
+    study: Still, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = cost(study)
+    monkeypatch.setattr(cost_figure, "_POINTS", 10)
+    monkeypatch.setattr(cost_figure, "_LEAST", 10)
+    thin = cost(study)
+    assert len(thin["data"][0]["x"]) <= 10 < len(whole["data"][0]["x"])
+    assert max(thin["data"][0]["x"]) == max(whole["data"][0]["x"])
+    assert thin["data"][1]["y"] == whole["data"][1]["y"]
+    assert "10 of" in thin["layout"]["meta"]["caption"]
+
+
+def test_the_gallery_shows_functions_and_slopes_before_and_after_training(study: Still) -> None:
+    panels = gallery(study, 3)
+    for panel, row in zip(panels, study.best(3), strict=True):
+        f = parse(row["function"])
+        assert panel["layout"]["meta"]["title"] == f.readable()
+        ends = {n: v[-1] for n, v in recorded(study, row).items()}
+        trained = {n: sum(layers) / len(layers) for n, layers in ends.items()}
+        assert set(trained) == set(f.parameters)
+        moments: list[dict[str, float]] = [{}, trained] if trained else [{}]
+        expected: list[tuple[Any, dict[str, float]]] = [
+            (measure, values) for values in moments for measure in (f, f.slope)
+        ]
+        for drawn, (measure, values) in zip(panel["data"], expected, strict=True):
+            i = drawn["x"].index(1.25)
+            assert drawn["y"][i] == pytest.approx(measure(1.25, **values), rel=1e-3)
+
+
+def test_where_a_function_is_not_finite_there_is_no_point() -> None:
+    ys = shape("pow(x, tanh(x))")["data"][0]["y"]
+    assert None in ys
+    assert all(y is None or math.isfinite(y) for y in ys)
+
+
+def test_adaptation_goes_from_the_initial_values_to_the_trained_ones(study: Still) -> None:
+    row = next(row for row in study.best(10) if "alpha" in row["function"])
+    f, values = parse(row["function"]), recorded(study, row)
+    training, depth = adaptation(study, row["number"])
+    first, last = training["data"][0], training["data"][-1]
+    assert first["name"] == "before training"
+    assert last["name"] == f"epoch {len(values['alpha']) - 1}"
+    i = first["x"].index(1.25)
+    assert first["y"][i] == pytest.approx(f(1.25), rel=1e-3)
+    means = {n: sum(v[-1]) / len(v[-1]) for n, v in values.items()}
+    assert last["y"][i] == pytest.approx(f(1.25, **means), rel=1e-3)
+    assert [t["name"] for t in depth["data"]] == [f"layer {i}" for i in (1, 2, 3, 4)]
+    second = {n: v[-1][1] for n, v in values.items()}
+    assert depth["data"][1]["y"][i] == pytest.approx(f(1.25, **second), rel=1e-3)
+
+
+def test_curves_are_means_over_runs_and_relu_stands_beside_them(study: Still) -> None:
+    spec = curves(study)
+    runs = [r for r in study.runs("test") if r["function"] == RELU]
+    ends = [study.curves(r["position"])["validation"]["10"] for r in runs]
+    relu = trace(spec, name="ReLU", mode="lines+markers")
+    assert relu["x"][-1] == 10
+    assert relu["y"][-1] == pytest.approx(sum(ends) / len(ends), abs=1e-3)
+    best = study.best(3)
+    assert len(spec["data"]) == 2 * (len(best) + 1)
+    other = study.best(10)[-1]
+    assert "search recipe" in curves(study, [other["number"]])["layout"]["meta"]["caption"]
+
+
+def test_a_candidate_that_does_not_exist_is_named(study: Still) -> None:
+    for make in (adaptation, lineage):
+        with pytest.raises(PangaeaError, match=r"finished\.study has no candidate 99"):
+            make(study, 99)
+
+
+def test_the_family_tree_goes_from_an_initial_function_to_the_one_asked_for(study: Still) -> None:
+    best = study.best(1)[0]
+    assert f"candidate {best['number']}" in lineage(study)["layout"]["annotations"][-1]["text"]
+    notes = [note["text"] for note in lineage(study, 60)["layout"]["annotations"]]
+    table = {row["number"]: row for row in study.table()}
+    line = [table[60]]
+    while line[0]["parent"] is not None:
+        line.insert(0, table[line[0]["parent"]])
+    assert len(line) > 2
+    assert len(notes) == len(line)
+    for note, row in zip(notes, line, strict=True):
+        assert parse(row["function"]).readable() in note
+        assert f"{row['mutation']} · candidate {row['number']} · " in note
+    assert "initial" in notes[0]
+
+
+def test_the_graph_has_a_box_for_each_node_and_each_parameter_on_its_edge() -> None:
+    notes = graph("alpha*max(beta*x, sigmoid(gamma*x))")["layout"]["annotations"]
+    texts = Counter(note["text"] for note in notes)
+    assert texts == Counter(
+        ["f(x)", "max(x₁, x₂)", "x", "σ(x)", "x", "<b>α</b>", "<b>β</b>", "<b>γ</b>"]
+    )
+    at = {note["text"]: note["y"] for note in notes}
+    assert at["f(x)"] > at["max(x₁, x₂)"] > at["σ(x)"]
+    assert (at["<b>α</b>"], at["<b>γ</b>"]) == (0.5, -1.5)
+
+
+def test_shares_of_operators_add_up_to_a_hundred(study: Still) -> None:
+    spec = operators(study)
+    for shares in zip(*(t["y"] for t in spec["data"]), strict=True):
+        assert sum(shares) == pytest.approx(100, abs=0.1)
+    rows = [r for r in finished(study) if r["fitness"] >= study.settings.threshold]
+    last = rows[-study.settings.population :]
+    count = Counter(
+        node.operator for r in last for _, node in parse(r["function"]).expression.walk()
+    )
+    del count["x"]
+    drawn = spec["data"][0]
+    assert drawn["x"][-1] == len(rows)
+    assert drawn["y"][-1] == pytest.approx(100 * count[drawn["name"]] / count.total(), abs=0.01)
+
+
+def test_failures_are_counted_by_reason(study: Still) -> None:
+    (bars,) = failures(study)["data"]
+    assert dict(zip(bars["y"], bars["x"], strict=True)) == study.failures()
+
+
+def test_the_timeline_has_every_worker_and_all_of_its_time(study: Still) -> None:
+    spec = timeline(study)
+    workers = {run["worker"] for run in study.runs("search")}
+    assert {y for t in spec["data"] for y in t["y"]} - {None} == workers
+    drawn = sum(
+        b - a for t in spec["data"] for a, b in zip(t["x"][0::3], t["x"][1::3], strict=True)
+    )
+    spent = sum(
+        run["finished"] - run["started"]
+        for stage in ("baseline", "search", "rerank", "test")
+        for run in study.runs(stage)
+    )
+    assert drawn * 60 == pytest.approx(spent, rel=0.02)
+
+
+def test_a_label_is_escaped_and_short() -> None:
+    assert theme.shown("<b>&") == "&lt;b&gt;&amp;"
+    assert theme.shown("a" * 300, 20) == "a" * 19 + "…"
