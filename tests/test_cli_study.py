@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import tomllib
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,47 @@ def test_top_shows_the_best_as_a_table_json_and_csv(searched: tuple[Path, Done])
     assert [row["function"] for row in read] == [row["function"] for row in rows]
 
 
+def test_a_search_ends_by_writing_its_report(searched: tuple[Path, Done]) -> None:
+    path, done = searched
+    page = path.with_suffix(".html")
+    assert page.name in done.stdout
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_reports_come_in_four_formats(searched: tuple[Path, Done]) -> None:
+    path, _ = searched
+    done = run("report", path.name, "-o", "page.html", cwd=path.parent)
+    assert done.stdout == "report written to page.html\n"
+    text = run("report", path.name, "--format", "md", cwd=path.parent).stdout
+    assert text.startswith("# ")
+    rows = csv.DictReader(
+        io.StringIO(run("report", path.name, "--format", "csv", cwd=path.parent).stdout)
+    )
+    assert len(list(rows)) == 4
+    assert json.loads(run("report", path.name, "--format", "json", cwd=path.parent).stdout)
+
+
+def test_the_dashboard_says_where_it_is_and_closes(searched: tuple[Path, Done]) -> None:
+    path, _ = searched
+    process = subprocess.Popen(
+        [*PROGRAM, "dashboard", path.name, "--port", "0"],
+        cwd=path.parent,
+        env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    address = re.search(r"http://127\.0\.0\.1:\d+/", said)
+    assert address is not None, said
+    with urllib.request.urlopen(address[0], timeout=30) as page:
+        assert page.status == 200
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=30)
+    assert (process.returncode, out, error) == (0, "closed\n", "")
+
+
 def test_a_finished_study_resumes_to_the_same_end(searched: tuple[Path, Done]) -> None:
     path, done = searched
     again = run("resume", path.name, "--workers", "0", cwd=path.parent)
@@ -124,6 +167,8 @@ def test_settings_come_from_a_file_and_the_command_line_wins(tmp_path: Path) -> 
         (("resume", "none.study"), "there is no study"),
         (("top", "none.study"), "there is no study"),
         (("general", "none.study"), "there is no study"),
+        (("report", "none.study"), "there is no study"),
+        (("dashboard", "none.study"), "there is no study"),
     ],
 )
 def test_mistakes_are_one_sentence_and_leave_nothing(

@@ -49,4 +49,4 @@ def dashboard(
     """Show studies live in a browser; closing it stops nothing."""
     from pangaea.report.dashboard import serve
 
-    serve(studies, host, port, say)
+    serve(studies, host, port, typer.echo)
