@@ -4,8 +4,8 @@ import contextlib
 import logging
 import os
 import signal
-import sys
 from collections.abc import Iterator
+from multiprocessing import spawn
 from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
@@ -103,11 +103,16 @@ def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int) -> Iterator
             for number, gpu in enumerate(seen)
         }
         stack.enter_context(_without_main())
-        made = SpecCluster(  # type: ignore[no-untyped-call]
-            workers=specification,
-            scheduler={"cls": Scheduler, "options": loopback},
-            silence_logs=_SILENT,
-        )
+        try:
+            made = SpecCluster(  # type: ignore[no-untyped-call]
+                workers=specification,
+                scheduler={"cls": Scheduler, "options": loopback},
+                silence_logs=_SILENT,
+            )
+        except RuntimeError as error:
+            raise PangaeaError(
+                f"the workers cannot be started: {error.__cause__ or error}"
+            ) from None
         stack.enter_context(made)
         stack.callback(_kill, made)
         yield made
@@ -125,16 +130,16 @@ def _kill(made: Any) -> None:
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
     """A new process imports the main module by its file; a plain script would search again."""
-    main = sys.modules["__main__"]
-    kept = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
-    main.__spec__ = None
-    if "__file__" in kept:
-        del main.__file__
+    whole = spawn.get_preparation_data
+
+    def prepared(name: str) -> dict[str, Any]:
+        return {key: value for key, value in whole(name).items() if not key.startswith("init_main")}
+
+    spawn.get_preparation_data = prepared
     try:
         yield
     finally:
-        for name, value in kept.items():
-            setattr(main, name, value)
+        spawn.get_preparation_data = whole
 
 
 def visible(gpus: str) -> list[str]:

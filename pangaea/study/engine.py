@@ -24,6 +24,7 @@ _MANY = 100
 _ENDED = "pangaea-ended"
 # A scheduler remembers the last 1,000 events; what is longer is asked for.
 _LONG = 10_000
+_GONE = "the Dask scheduler is gone; resume the study when it is back"
 
 
 class Engine(Protocol):
@@ -174,7 +175,7 @@ class Dask:
         if future.key in self._over:
             self._over.remove(future.key)
             return failed(job, "time limit", f"not done after {job.limit:.0f} s")
-        raise PangaeaError("the Dask scheduler is gone; resume the study when it is back")
+        raise PangaeaError(_GONE)
 
     def _stop_overdue(self, now: float) -> None:
         """Cancel what outlasts its limit, and replace its worker, which cannot be interrupted.
@@ -249,4 +250,9 @@ def engine(
         yield InProcess(judge)
         return
     with cluster.client(where, workers, gpus, jobs_per_gpu) as client:
-        yield Dask(client, judge)
+        try:
+            yield Dask(client, judge)
+        except OSError as error:
+            if type(error).__name__ != "CommClosedError":
+                raise
+            raise PangaeaError(_GONE) from None

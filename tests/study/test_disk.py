@@ -1,0 +1,185 @@
+"""The disk under a study: read-only, full, far away; and a driver killed while it writes."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pangaea.errors import PangaeaError
+from pangaea.study import file
+from pangaea.study.search import resume, search
+from pangaea.study.study import Study
+from tests.study.driving import REPOSITORY
+from tests.study.judges import long_winded
+from tests.study.making import RUN, created, searched
+
+
+def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that anybody may enter."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+ONLY_READ = """
+import os, sys, pangaea.study.study
+os.chmod(os.path.dirname(sys.argv[1]), 0o555)
+if os.geteuid() == 0: os.setgid(65534), os.setuid(65534)
+assert not os.access(os.path.dirname(sys.argv[1]), os.W_OK)
+print(len(pangaea.study.study.open_study(sys.argv[1]).history()))
+"""
+
+
+def test_a_study_opens_from_a_folder_that_can_only_be_read(open_folder: Path) -> None:
+    path = open_folder / "a study #1?.study"
+    searched(path)
+    assert run(ONLY_READ, path).stdout == "6\n"
+
+
+def test_a_study_that_was_closed_under_a_readers_eyes_opens_there_too(open_folder: Path) -> None:
+    path = open_folder / "a.study"
+    searched(path)
+    study = Study.resume(path)
+    with Study.open(path) as reader:
+        reader.table()
+        study.close()
+    assert path.with_name("a.study-wal").exists()  # the reader stood in the way
+    assert run(ONLY_READ, path).stdout == "6\n"
+
+
+def test_what_cannot_be_read_rightly_is_not_read_at_all(open_folder: Path) -> None:
+    """Beside it lie changes that were not yet brought in, and the folder is read-only."""
+    path = open_folder / "a.study"
+    with created(open_folder / "b.study") as study, study.transaction():
+        study.record("test", None, RUN | {"seed": 1})
+    study = Study.resume(open_folder / "b.study")
+    with study.transaction():
+        study.record("test", None, RUN | {"seed": 2})
+    for end in ("", "-wal"):
+        shutil.copy(open_folder / f"b.study{end}", open_folder / f"a.study{end}")
+    study.close()
+    said = run(ONLY_READ, path)
+    assert said.stdout == ""
+    assert "PangaeaError" in said.stderr
+
+
+def mounts(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    real = Path.read_text
+
+    def read(self: Path, *args: object, **kwargs: object) -> str:
+        if str(self) == "/proc/self/mounts":
+            return "\n".join(["/dev/vda / ext4 rw 0 0", *lines])
+        return real(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Path, "read_text", read)
+
+
+@pytest.mark.parametrize(
+    ("kind", "journal"),
+    [
+        *[(kind, "delete") for kind in ("nfs4", "cifs", "fuse.sshfs", "lustre", "9p")],
+        *[(kind, "wal") for kind in ("ext4", "tmpfs", "overlay", "xfs")],
+    ],
+)
+def test_a_network_file_system_gets_a_rollback_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, journal: str
+) -> None:
+    folder = tmp_path / "two words"
+    folder.mkdir()
+    mounts(monkeypatch, f"x {str(folder).replace(' ', chr(92) + '040')} {kind} rw 0 0")
+    with created(folder / "a.study") as study:
+        (found,) = study._rows("pragma journal_mode")
+    assert tuple(found) == (journal,)
+    assert file._remote(tmp_path / "a.study") is False
+
+
+KILLED = """
+import os, signal, sys
+from pangaea.study import file
+from pangaea.study.study import Study
+file._remote = lambda path: True
+study = Study.resume(sys.argv[1])
+study._connection.execute("pragma cache_size=2")  # so that half a change is in the file
+with study.transaction():
+    study._connection.execute("update runs set accuracy = 1, function = function || '!'")
+    for seed in range(500):
+        study.record("test", None, {"function": "x", "seed": seed, "seconds": 1, "finished": 1,
+                                    "detail": "x" * 500})
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_change_that_was_cut_off_is_taken_back_before_anybody_reads(path: Path) -> None:
+    searched(path)
+    with Study.open(path) as study:
+        before = study.table(), study.runs("test")
+    run(KILLED, path)
+    assert path.with_name("a.study-journal").exists()
+    with Study.open(path) as study:
+        assert (study.table(), study.runs("test")) == before
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(path: Path) -> None:
+    def fill(study: Study) -> None:
+        for seed in range(1000):
+            with study.transaction():
+                study.record("test", None, RUN | {"seed": seed, "detail": "x" * 500})
+
+    with created(path) as study:
+        (pages,) = study._rows("pragma page_count")
+        study._connection.execute(f"pragma max_page_count={pages[0] + 10}")
+        with pytest.raises(PangaeaError, match=r"cannot be written \(database or disk is full\)"):
+            fill(study)
+        seen = study.runs("test")
+    assert len(seen) > 10
+    with Study.resume(path) as study:
+        assert study.runs("test") == seen
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)], capture_output=True
+    )
+    if made.returncode:
+        pytest.skip("a small disk can only be made by somebody who may mount one")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_search_on_a_disk_that_is_really_full_goes_on_when_there_is_room(
+    small_disk: Path,
+) -> None:
+    path = small_disk / "a.study"
+    with pytest.raises(PangaeaError, match=r"cannot be written .* safe: make room, then"):
+        search("mnist1d", study=path, candidates=30, runs=0, workers=0, judge=long_winded)
+    with Study.open(path) as study:
+        before = [row for row in study.table() if row["position"]]
+    assert before
+    with pytest.raises(PangaeaError):  # still no room
+        resume(path, workers=0, judge=long_winded)
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    resume(path, workers=0, judge=long_winded).close()
+    with Study.open(path) as study:
+        after = study.table()
+    assert [row for row in after if row["number"] in {r["number"] for r in before}] == before
+    assert [row["number"] for row in after if row["fitness"]] == list(range(1, 31))

@@ -1,0 +1,158 @@
+"""Drivers and workers killed at random instants: nothing is lost, nothing is there twice."""
+
+import random
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pangaea.study.study import RERANKED, Study
+from tests.study.driving import Driver, Drivers, until
+
+STAGES = ("baseline", "search", "rerank", "test")
+NAP = 0.01
+QUICK_SECONDS = 20.0  # a resume, on a machine that is busy with other things
+SMALL = {"population": 5, "sample": 3, "runs": 2}
+
+Run = dict[str, Any]
+
+
+def runs(path: Path) -> dict[int, Run]:
+    """Every run there is, by its position."""
+    if not path.exists():
+        return {}
+    with Study.open(path) as study:
+        return {run["position"]: run for stage in STAGES for run in study.runs(stage)}
+
+
+def complete(path: Path, candidates: int) -> None:
+    """Exactly C results, of the candidates 1 to C; and the other stages are whole too."""
+    with Study.open(path) as study:
+        rows = study.table()
+        counts = {stage: len(study.runs(stage)) for stage in STAGES}
+        assert study.pending() == []
+    assert [row["number"] for row in rows] == list(range(1, candidates + 1))
+    assert len({row["position"] for row in rows}) == counts["search"] == candidates
+    assert counts["baseline"] >= 3
+    assert (counts["rerank"], counts["test"]) == (RERANKED * 2, 4 * 2)
+
+
+class Campaign:
+    """Studies one after another, each as far as it takes for so many kills."""
+
+    def __init__(
+        self, drivers: Drivers, folder: Path, candidates: int, how: Mapping[str, Any]
+    ) -> None:
+        self.drivers, self.folder, self.candidates, self.how = drivers, folder, candidates, how
+        self.count = 0
+        self._next_study()
+
+    def _next_study(self) -> None:
+        self.count += 1
+        self.path = self.folder / f"{self.count}.study"
+        self.known: dict[int, Run] = {}
+
+    def start(self) -> Driver:
+        given = SMALL | {"candidates": self.candidates}
+        return self.drivers.start(self.path, "napping", NAP, **given, **self.how)
+
+    def check(self) -> None:
+        """Whatever was ever seen is still there, unchanged."""
+        now = runs(self.path)
+        assert {position: now.get(position) for position in self.known} == self.known
+        self.known = now
+
+    def quick(self, driver: Driver) -> None:
+        """The driver gets on with it."""
+        before = len(self.known)
+        took = until(lambda: not driver.alive or len(runs(self.path)) > before)
+        assert took < QUICK_SECONDS
+
+    def ended(self, driver: Driver) -> bool:
+        if driver.alive:
+            return False
+        assert driver.end() == "done"
+        self.check()
+        complete(self.path, self.candidates)
+        self._next_study()
+        return True
+
+    def finish(self) -> None:
+        driver = self.start()
+        self.quick(driver)
+        until(lambda: self.ended(driver), patience=120)
+
+
+def children(driver: Driver) -> list[psutil.Process]:
+    try:
+        return psutil.Process(driver.pid).children()
+    except psutil.NoSuchProcess:  # it was done in this very moment
+        return []
+
+
+def kill_drivers(campaign: Campaign, kills: int, span: float) -> None:
+    rng = random.Random(0)
+    while kills:
+        driver = campaign.start()
+        time.sleep(rng.uniform(0, span))
+        if campaign.ended(driver):
+            continue
+        campaign.check()  # up to the last moment
+        workers = children(driver)
+        driver.kill()
+        kills -= 1
+        gone, left = psutil.wait_procs(workers, timeout=10)
+        assert (len(gone), left) == (len(workers), [])
+        campaign.check()
+    campaign.finish()
+
+
+def kill_workers(campaign: Campaign, kills: int, span: float) -> None:
+    rng, driver = random.Random(0), campaign.start()
+    while kills:
+        time.sleep(rng.uniform(0, span))
+        if campaign.ended(driver):
+            driver = campaign.start()
+        campaign.check()
+        workers = [p for p in children(driver) if "spawn_main" in " ".join(p.cmdline())]
+        if workers and campaign.path.exists():  # they have all been started
+            rng.choice(workers).kill()
+            kills -= 1
+    until(lambda: campaign.ended(driver), patience=300)
+
+
+def test_a_few_drivers_killed(drivers: Drivers, tmp_path: Path) -> None:
+    kill_drivers(Campaign(drivers, tmp_path, 30, {"workers": 0}), kills=8, span=0.5)
+
+
+def test_a_few_drivers_with_workers_killed(drivers: Drivers, tmp_path: Path) -> None:
+    kill_drivers(Campaign(drivers, tmp_path, 60, {"workers": 2}), kills=2, span=2.5)
+
+
+def test_a_few_workers_killed(drivers: Drivers, tmp_path: Path) -> None:
+    kill_workers(Campaign(drivers, tmp_path, 150, {"workers": 2}), kills=3, span=0.5)
+
+
+@pytest.mark.slow
+def test_a_hundred_drivers_killed(drivers: Drivers, tmp_path: Path) -> None:
+    kill_drivers(Campaign(drivers, tmp_path, 100, {"workers": 0}), kills=100, span=1.0)
+
+
+@pytest.mark.slow
+def test_a_hundred_drivers_with_workers_killed(drivers: Drivers, tmp_path: Path) -> None:
+    kill_drivers(Campaign(drivers, tmp_path, 300, {"workers": 2}), kills=100, span=4.0)
+
+
+@pytest.mark.slow
+def test_a_hundred_drivers_killed_on_a_cluster_that_lives_on(
+    drivers: Drivers, tmp_path: Path, by_hand: str
+) -> None:
+    kill_drivers(Campaign(drivers, tmp_path, 200, {"cluster": by_hand}), kills=100, span=1.5)
+
+
+@pytest.mark.slow
+def test_three_hundred_workers_killed(drivers: Drivers, tmp_path: Path) -> None:
+    kill_workers(Campaign(drivers, tmp_path, 1000, {"workers": 3}), kills=300, span=1.0)
