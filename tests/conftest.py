@@ -1,5 +1,7 @@
 """Every test starts from the same seed, on one thread."""
 
+import signal
+
 import pytest
 import torch
 from hypothesis import settings
@@ -12,3 +14,8 @@ settings.load_profile("pangaea")
 def _seeded() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
+
+
+# A shell that runs the tests in the background has Ctrl-C ignored, and every process they start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

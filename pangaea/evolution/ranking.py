@@ -1,6 +1,6 @@
 """Which functions are worth more runs: the best of a history, and the best of several tasks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pangaea.evolution.strategies import Evaluated
 from pangaea.functions.equivalence import fingerprint
@@ -8,16 +8,18 @@ from pangaea.functions.equivalence import fingerprint
 
 def top(history: Sequence[Evaluated], count: int) -> list[Evaluated]:
     """The fittest of the whole history, no two of them equivalent (paper, section 3.2)."""
+    worked = (e for e in history if e.fitness > 0)
+    return distinct(sorted(worked, key=lambda e: (-e.fitness, e.number)), count)
+
+
+def distinct(ranked: Iterable[Evaluated], count: int) -> list[Evaluated]:
+    """The first ones of which no two are equivalent."""
     found: dict[str, Evaluated] = {}
-    for candidate in _fittest(history):
+    for candidate in ranked:
         if len(found) == count:
             break
         found.setdefault(fingerprint(candidate.function), candidate)
     return list(found.values())
-
-
-def _fittest(history: Sequence[Evaluated]) -> Iterator[Evaluated]:
-    yield from sorted((e for e in history if e.fitness > 0), key=lambda e: (-e.fitness, e.number))
 
 
 def pareto(scores: Mapping[str, Sequence[float]]) -> list[str]:

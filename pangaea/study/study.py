@@ -5,13 +5,13 @@ import platform
 import sqlite3
 import statistics
 import time
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError
-from pangaea.evolution.ranking import top
+from pangaea.evolution.ranking import distinct
 from pangaea.evolution.strategies import Evaluated, Proposal
 from pangaea.study import file
 from pangaea.study.settings import Settings
@@ -45,7 +45,6 @@ class Study:
         self.path = path
         self._connection = connection
         self._lock = lock
-        connection.row_factory = sqlite3.Row
         try:
             about = dict(self._rows("select name, value from about"))
             self.settings = Settings(**json.loads(about["settings"]))
@@ -126,6 +125,12 @@ class Study:
         with file.sentences(self.path):
             return self._connection.execute(query, values).fetchall()
 
+    def _dicts(self, query: str, *values: object) -> list[dict[str, Any]]:
+        with file.sentences(self.path):
+            cursor = self._connection.execute(query, values)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+
     def history(self) -> list[Evaluated]:
         """The candidates that have their result, in the order in which they were evaluated."""
         rows = self._rows(
@@ -152,18 +157,20 @@ class Study:
 
         A candidate that waits for its result has the fitness None, one that failed has 0.
         """
-        rows = self._rows(
+        return self._dicts(
             "select number, c.function, parent, mutation, c.seed, proposed, position,"
             " iif(position is null, null, coalesce(accuracy, 0.0)) as fitness, failure, detail,"
             " seconds, peak_memory, device, worker, started, finished"
             " from candidates c left join runs r on r.candidate = c.number order by number"
         )
-        return [dict(row) for row in rows]
 
     def runs(self, stage: str) -> list[dict[str, Any]]:
         """The runs of a stage, in the order in which they ended: baseline, search, rerank, test."""
-        rows = self._rows("select * from runs where stage = ? order by position", stage)
-        return [dict(row) for row in rows]
+        # Only the search has candidates; an index finds the few runs of the other stages.
+        which = "not null" if stage == "search" else "null"
+        return self._dicts(
+            f"select * from runs where candidate is {which} and stage = ? order by position", stage
+        )
 
     def curves(self, position: int) -> dict[str, Any]:
         """A run's loss and accuracies by epoch, and its parameters' means by epoch and layer."""
@@ -196,7 +203,7 @@ class Study:
         """The best functions, no two equivalent: reranked ones by their mean, then by fitness."""
         rerank, test, relu = self.accuracies("rerank"), self.accuracies("test"), self.relu
         rows = []
-        for candidate in top(self.history(), max(count, RERANKED)):
+        for candidate in self._top(max(count, RERANKED)):
             again = rerank.get(candidate.text)
             ((position, seconds),) = self._rows(
                 "select position, seconds from runs where candidate = ?", candidate.number
@@ -215,6 +222,15 @@ class Study:
             )
         rows.sort(key=lambda r: (-(r["reranked"] or 0.0), -r["fitness"], r["number"]))
         return rows[:count]
+
+    def _top(self, count: int) -> list[Evaluated]:
+        """As `ranking.top` of the history, of which SQLite need not tell all."""
+        ranked = (
+            "select candidate, function, accuracy from runs where candidate is not null"
+            " and accuracy > 0 order by accuracy desc, candidate"
+        )
+        with file.sentences(self.path), closing(self._connection.execute(ranked)) as rows:
+            return distinct((Evaluated(*row) for row in rows), count)
 
 
 def open_study(path: Path | str) -> Study:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pangaea.evolution.ranking import top
 from pangaea.evolution.strategies import Proposal
 from pangaea.functions.equivalence import equivalent
 from pangaea.functions.parser import parse
@@ -107,6 +108,14 @@ def test_the_best_are_the_fittest_and_no_two_are_equivalent(study: Study) -> Non
     assert [row["gain"] for row in best] == [15.0, -10.0]
     assert equivalent(parse("add(tanh(x), zero(x))"), parse("tanh(x)"))
     assert [row["number"] for row in study.best(1)] == [2]
+
+
+def test_the_best_are_the_top_of_the_history(path: Path) -> None:
+    searched(path, candidates=300, population=10, sample=5, rerank=False, runs=0)
+    with Study.open(path) as found:
+        for count in (0, 1, 10, 40):
+            first = top(found.history(), max(count, 10))[:count]
+            assert [row["number"] for row in found.best(count)] == [e.number for e in first]
 
 
 def test_the_best_are_ranked_by_their_mean_once_they_were_trained_again(path: Path) -> None:

@@ -1,0 +1,122 @@
+"""What the search itself costs, with candidates that take no time: driver, file, local engine.
+
+python benchmarks/search.py [--json FILE]
+"""
+
+import argparse
+import json
+import platform
+import random
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from pangaea.evolution.creation import initial, parameterized
+from pangaea.evolution.strategies import Proposal
+from pangaea.study.judge import Job, Result, stamped
+from pangaea.study.search import resume, search
+from pangaea.study.settings import Settings
+from pangaea.study.study import Study
+
+MANY = 100_000
+LAST = 1_000  # of them are run, the others are there already
+EPOCHS, LAYERS = 20, 5
+CURVES = {
+    **{name: [round(100 / 3, 3)] * EPOCHS for name in ("loss", "training", "validation")},
+    "parameters": {"alpha": [[1.0625] * LAYERS] * EPOCHS},
+}
+GOALS = {
+    "driver, ms a candidate": "at most 5",
+    "opening, s": "at most 1",
+    "candidates a second, 2 workers": "at least 200",
+    "candidates a second, 8 workers": "at least 200",
+}
+
+
+def instant(job: Job) -> list[Result]:
+    started, accuracy = time.time(), random.Random(job.function).uniform(10, 80)
+    results = [{"function": job.function, "seed": seed, "accuracy": accuracy} for seed in job.seeds]
+    return stamped(results, started, "nobody")
+
+
+def with_curves(job: Job) -> list[Result]:
+    return [result | CURVES for result in instant(job)]
+
+
+def filled(path: Path, candidates: int) -> None:
+    """A study that lacks its last candidates."""
+    rng = random.Random(0)
+    proposals = [Proposal(parameterized(initial(rng), rng), None, "initial") for _ in range(5_000)]
+    recipes = {"search": {"epochs": EPOCHS}, "full": {"epochs": 2 * EPOCHS}}
+    chosen = Settings(candidates=candidates, rerank=False, runs=0)
+    with Study.create(path, chosen, recipes, 10) as study, study.transaction():
+        for number in range(1, candidates - LAST + 1):
+            made = study.add(number, rng.choice(proposals), number)
+            result = {"function": made.function, "seed": number, "seconds": 1.0, "finished": 1.0}
+            study.record("search", number, result | CURVES | {"accuracy": rng.uniform(0, 80)})
+
+
+def pace(times: list[float]) -> float:
+    """Seconds from one result to the next."""
+    return (times[-1] - times[0]) / (len(times) - 1)
+
+
+def driver_and_file(folder: Path) -> dict[str, float]:
+    path = folder / "many.study"
+    filled(path, MANY)
+    times: list[float] = []
+    resume(
+        path, workers=0, judge=with_curves, callback=lambda row: times.append(time.perf_counter())
+    ).close()
+    started = time.perf_counter()
+    with Study.open(path) as study:
+        assert len(study.history()) == MANY
+        assert len(study.best(3)) == 3
+        opening = time.perf_counter() - started
+    return {
+        "driver, ms a candidate": 1000 * pace(times[-LAST:]),
+        "opening, s": opening,
+        "file, MB": path.stat().st_size / 1e6,
+    }
+
+
+def local_engine(folder: Path, workers: int, candidates: int) -> float:
+    """Candidates a second, once they run."""
+    times: list[float] = []
+    given: dict[str, Any] = {"candidates": candidates, "rerank": False, "runs": 0}
+    path = folder / "few.study"
+    search(
+        "mnist1d",
+        study=path,
+        workers=workers,
+        judge=instant,
+        callback=lambda row: times.append(time.perf_counter()),
+        **given,
+    ).close()
+    path.unlink()
+    return 1 / pace(times[candidates // 5 :])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--candidates", type=int, default=1500, help="through the local engine")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    measured: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        measured |= driver_and_file(Path(folder))
+        for workers in (2, 8):
+            # Whatever else the machine does only ever takes time away.
+            measured[f"candidates a second, {workers} workers"] = max(
+                local_engine(Path(folder), workers, options.candidates) for _ in range(3)
+            )
+    for name, value in measured.items():
+        print(f"{name:<32} {value:8.2f}   {GOALS.get(name, '')}")
+    if options.json:
+        machine = {"python": platform.python_version(), "machine": platform.machine()}
+        options.json.write_text(json.dumps(machine | measured, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
