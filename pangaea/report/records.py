@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError, ParseError
+from pangaea.evolution.ranking import top
 from pangaea.evolution.strategies import Evaluated
 from pangaea.functions.parser import parse
 from pangaea.study import file
@@ -48,6 +49,9 @@ class Still(Study):
     def history(self) -> list[Evaluated]:
         """Of the candidates in the table, so that every one of the best is found there."""
         return [Evaluated(r["number"], r["function"], r["fitness"]) for r in finished(self)]
+
+    def _top(self, count: int) -> list[Evaluated]:
+        return top(self.history(), count)
 
     def runs(self, stage: str) -> list[Row]:
         ask = super().runs
