@@ -55,7 +55,8 @@ def client(
         raise PangaeaError(
             "workers need Dask: pip install distributed, or search with --workers 0"
         ) from None
-    logging.getLogger("distributed").setLevel(_SILENT)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(_SILENT)
     with dask.config.set(_CONFIG), contextlib.ExitStack() as stack:
         if where is None:
             place: Any = stack.enter_context(_local(workers, gpus, jobs_per_gpu))

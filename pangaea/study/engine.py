@@ -155,7 +155,11 @@ class Dask:
         """A new worker that cannot load the judge would close at its first job, without a word."""
         if not workers:
             return
-        said = self._client.run(_ready, self._judge, workers=workers, on_error="return")
+        how = {"workers": workers, "on_error": "return", "callback_timeout": _GRACE_SECONDS}
+        try:
+            said = self._client.sync(self._client._run, _ready, self._judge, **how)
+        except TimeoutError:  # deep in C code for another driver
+            said = dict.fromkeys(workers)
         for worker, word in said.items():
             if not isinstance(word, Exception):
                 self._met.add(worker)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -22,8 +23,13 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.study"
 
 
+class ByHand(NamedTuple):
+    address: str
+    scheduler: subprocess.Popen[bytes]
+
+
 @pytest.fixture
-def by_hand(tmp_path: Path) -> Iterator[str]:
+def by_hand(tmp_path: Path) -> Iterator[ByHand]:
     """A scheduler and two workers, each started with its own command."""
     file = tmp_path / "scheduler.json"
     common = ["--scheduler-file", str(file), "--host", "127.0.0.1", "--no-dashboard"]
@@ -43,9 +49,8 @@ def by_hand(tmp_path: Path) -> Iterator[str]:
         ]
         try:
             until(lambda: (tmp_path / "log").read_text().count("Registered to") == 2)
-            yield json.loads(file.read_text())["address"]
+            yield ByHand(json.loads(file.read_text())["address"], running[0])
         finally:
-            for process in reversed(running):
-                process.terminate()
             for process in running:
-                process.wait(20)
+                process.kill()  # its workers go with it
+                process.wait()

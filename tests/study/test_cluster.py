@@ -12,8 +12,9 @@ import pytest
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.study import cluster
-from pangaea.study.search import search
+from pangaea.study.search import resume, search
 from pangaea.study.study import Study
+from tests.study.conftest import ByHand
 from tests.study.driving import Drivers, until
 from tests.study.judges import ENVIRONMENT, instant, napping
 
@@ -132,13 +133,30 @@ def test_gpus_are_named_as_this_process_sees_them(monkeypatch: pytest.MonkeyPatc
             cluster.visible(wrong)
 
 
-def test_a_search_runs_on_a_cluster_started_by_hand(path: Path, by_hand: str) -> None:
-    search(
-        "mnist1d", study=path, candidates=20, runs=2, cluster=by_hand, judge=partial(napping, 0.02)
-    ).close()
+def test_a_search_runs_on_a_cluster_started_by_hand(path: Path, by_hand: ByHand) -> None:
+    how: dict[str, Any] = {"cluster": by_hand.address, "judge": partial(napping, 0.02)}
+    search("mnist1d", study=path, candidates=20, runs=2, **how).close()
     with Study.open(path) as study:
         rows = study.table()
         assert [row["number"] for row in rows if row["fitness"]] == list(range(1, 21))
         assert len({row["worker"] for row in rows}) == 2
         assert f"/{os.getpid()}" not in "".join(row["worker"] for row in rows)
         assert len(study.runs("test")) == 8
+
+
+def test_a_scheduler_that_goes_away_is_a_sentence_and_nothing_is_lost(
+    path: Path, by_hand: ByHand, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster, "_ANSWER_SECONDS", 2)
+
+    def pull_the_plug(row: dict[str, Any]) -> None:
+        if row["number"] == 5:
+            by_hand.scheduler.kill()
+
+    how: dict[str, Any] = {"cluster": by_hand.address, "judge": partial(napping, 0.02)}
+    with pytest.raises(PangaeaError, match="the Dask scheduler is gone; resume the study"):
+        search("mnist1d", study=path, candidates=20, runs=0, callback=pull_the_plug, **how)
+    assert capfd.readouterr().err == ""
+    resume(path, workers=0, judge=instant).close()
+    with Study.open(path) as study:
+        assert [row["number"] for row in study.table() if row["fitness"]] == list(range(1, 21))

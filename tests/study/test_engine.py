@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distributed import Client
 
 from pangaea.errors import PangaeaError
 from pangaea.study import cluster, engine
@@ -172,12 +173,26 @@ class TestDask(Contract):
             make(importlib.import_module("only_here").judge)
         assert finished(make(judges.instant), job()).keys() == {1}
 
-    def test_two_drivers_of_one_cluster_hear_only_of_their_own_jobs(self, make: Make) -> None:
-        one, other = make(judges.instant), make(judges.instant)
-        one.submit([job(1)])
-        assert finished(other, job(2)).keys() == {2}
-        until(lambda: one.wait(0.1) or not one.running)
-        assert (one.running, other.running) == (0, 0)
+    def test_a_worker_that_does_not_answer_is_not_waited_for(self, make: Make, client: Any) -> None:
+        hung = client.submit(judges.holding, job(), pure=False)  # of another driver
+        until(lambda: any(client.processing().values()))
+        began = time.monotonic()
+        assert finished(make(judges.instant), job()).keys() == {1}
+        assert time.monotonic() - began < 20
+        (worker,) = [worker for worker, keys in client.processing().items() if keys]
+        hung.cancel()
+        until(lambda: not any(client.processing().values()))
+        client.run(engine._kill, workers=[worker], nanny=True)
+
+    def test_two_drivers_of_one_cluster_hear_only_of_their_own_jobs(
+        self, make: Make, client: Any
+    ) -> None:
+        with Client(client.scheduler.address, set_as_default=False) as second:
+            one, other = make(judges.instant), Dask(second, judges.instant)
+            one.submit([job(1)])
+            assert finished(other, job(2)).keys() == {2}
+            until(lambda: one.wait(0.1) or not one.running)
+            assert (one.running, other.running) == (0, 0)
 
 
 @pytest.mark.parametrize(
