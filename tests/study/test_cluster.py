@@ -67,7 +67,7 @@ def test_each_worker_is_pinned_to_its_gpu_and_comes_back_to_it(
         assert environments(client) == pinned
         address, pid = next(iter(client.run(os.getpid).items()))
         psutil.Process(pid).kill()
-        until(lambda: len(client.nthreads()) == 4 and address not in client.nthreads())
+        until(lambda: len(now := client.nthreads()) == 4 and address not in now)
         assert environments(client) == pinned
 
 

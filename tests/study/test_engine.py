@@ -179,7 +179,7 @@ class TestDask(Contract):
         began = time.monotonic()
         assert finished(make(judges.instant), job()).keys() == {1}
         assert time.monotonic() - began < 20
-        (worker,) = [worker for worker, keys in client.processing().items() if keys]
+        (worker,) = [worker for worker, keys in client.processing().items() if hung.key in keys]
         hung.cancel()
         until(lambda: not any(client.processing().values()))
         client.run(engine._kill, workers=[worker], nanny=True)

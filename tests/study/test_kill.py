@@ -88,10 +88,14 @@ class Campaign:
         until(lambda: self.ended(driver), patience=120)
 
 
-def children(driver: Driver) -> list[psutil.Process]:
+def workers_of(driver: Driver) -> list[psutil.Process]:
     try:
-        return psutil.Process(driver.pid).children()
-    except psutil.NoSuchProcess:  # it was done in this very moment
+        return [
+            process
+            for process in psutil.Process(driver.pid).children()
+            if "spawn_main" in " ".join(process.cmdline())
+        ]
+    except psutil.NoSuchProcess:  # one of them ended in this very moment
         return []
 
 
@@ -103,7 +107,7 @@ def kill_drivers(campaign: Campaign, kills: int, span: float) -> None:
         if campaign.ended(driver):
             continue
         campaign.check()  # up to the last moment
-        workers = children(driver)
+        workers = workers_of(driver)
         driver.kill()
         kills -= 1
         gone, left = psutil.wait_procs(workers, timeout=10)
@@ -119,7 +123,7 @@ def kill_workers(campaign: Campaign, kills: int, span: float) -> None:
         if campaign.ended(driver):
             driver = campaign.start()
         campaign.check()
-        workers = [p for p in children(driver) if "spawn_main" in " ".join(p.cmdline())]
+        workers = workers_of(driver)
         if workers and campaign.path.exists():  # they have all been started
             rng.choice(workers).kill()
             kills -= 1
@@ -145,7 +149,7 @@ def test_a_hundred_drivers_killed(drivers: Drivers, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_drivers_with_workers_killed(drivers: Drivers, tmp_path: Path) -> None:
-    kill_drivers(Campaign(drivers, tmp_path, 300, {"workers": 2}), kills=100, span=4.0)
+    kill_drivers(Campaign(drivers, tmp_path, 200, {"workers": 2}), kills=100, span=3.0)
 
 
 @pytest.mark.slow
