@@ -8,10 +8,9 @@ import time
 
 import torch
 from torch.profiler import ProfilerActivity, profile
-from training import with_data
+from training import our_run, with_data
 
 import pangaea as pg
-from pangaea.training.run import Run
 
 
 def timed(name: str, work, repeats: int) -> None:
@@ -31,15 +30,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.backends.cudnn.benchmark = True
     task = with_data(pg.task(options.task))
-    run = Run(
-        task,
-        options.function,
-        task.recipes["full"],
-        0,
-        device=torch.device("cuda", 0),
-        dtype=torch.bfloat16,
-        compiled=options.compile,
-    )
+    run = our_run(task, options.function, torch.device("cuda", 0), options.compile)
     while run.epoch < 1:
         run.advance()
     run._begin_epoch()

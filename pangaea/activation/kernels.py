@@ -13,11 +13,11 @@ import triton
 import triton.language as tl
 
 # Sizes are not specialized, so all layers of a network share one compiled kernel.
-_SIZES = ["steps", "tiles", "width", "inner", "count"]
+SIZES = ["steps", "tiles", "width", "inner", "count"]
 
 
 @triton.jit
-def _loaded(parameters, columns, inner, count):
+def loaded(parameters, columns, inner, count):
     """Each parameter's value in the columns."""
     values = ()
     for k in tl.static_range(len(parameters)):
@@ -26,13 +26,36 @@ def _loaded(parameters, columns, inner, count):
 
 
 @triton.jit
-def _inside(columns, local, width, left):
+def inside(columns, local, width, left):
     """Which elements of a step are there, if so many are left from its first one on."""
     left = tl.maximum(tl.minimum(left, 1 << 30), 0).to(tl.int32)
     return (columns < width) & (local < left)
 
 
-@triton.jit(do_not_specialize=_SIZES)
+@triton.jit
+def leave(partial, sums, tile, tiles, group, groups, columns, width, UNIFORM: tl.constexpr):
+    """A program's sums: a number each if its columns have one owner, or one for each column."""
+    for k in tl.static_range(len(sums)):
+        row = k * groups + group
+        if UNIFORM:
+            tl.store(partial + row * tiles + tile, tl.sum(sums[k]))
+        else:
+            total = tl.sum(sums[k], 0)[None, :]
+            tl.store(partial + row * width + columns, total, mask=columns < width)
+
+
+@triton.jit
+def gathered(partial, owners, rows, count, inner, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The owners' totals: over so many rows, and what each holds of an owner."""
+    sums = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for first in range(0, rows, ROWS):
+        row = first + tl.arange(0, ROWS)[:, None]
+        at = row // inner * count * inner + owners * inner + row % inner
+        sums += tl.load(partial + at, mask=(row < rows) & (owners < count), other=0.0)
+    return tl.sum(sums, 0)[None, :]
+
+
+@triton.jit(do_not_specialize=SIZES)
 def forward(
     x,
     y,
@@ -54,15 +77,15 @@ def forward(
     columns = first + tl.arange(0, COLUMNS)[None, :]
     local = tl.arange(0, ROWS)[:, None] * width + columns
     span = (ROWS * width).to(tl.int64)
-    p = _loaded(parameters, first if UNIFORM else columns, inner, count)
+    p = loaded(parameters, first if UNIFORM else columns, inner, count)
     for step in range(group, steps, tl.num_programs(0) // tiles):
         at = step * span
-        here = _inside(columns, local, width, elements - at)
+        here = inside(columns, local, width, elements - at)
         v = tl.load(x + at + local, mask=here).to(tl.float32)
         tl.store(y + at + local, VALUE(v, p), mask=here)
 
 
-@triton.jit(do_not_specialize=_SIZES)
+@triton.jit(do_not_specialize=SIZES)
 def backward(
     x,
     dy,
@@ -90,9 +113,9 @@ def backward(
     local = tl.arange(0, ROWS)[:, None] * width + columns
     span = (ROWS * width).to(tl.int64)
     at = group * span
-    here = _inside(columns, local, width, elements - at)
+    here = inside(columns, local, width, elements - at)
     v, g = tl.load(x + at + local, mask=here), tl.load(dy + at + local, mask=here)
-    p = _loaded(parameters, first if UNIFORM else columns, inner, count)
+    p = loaded(parameters, first if UNIFORM else columns, inner, count)
     sums = ()
     if TO_PARAMETERS:
         for _ in tl.static_range(len(parameters)):
@@ -100,7 +123,7 @@ def backward(
     for step in range(group, steps, groups):
         # The next step is read before this one is computed: 11% on an H200 (128 columns, bf16).
         later = (step + groups) * span
-        there = _inside(columns, local, width, elements - later)
+        there = inside(columns, local, width, elements - later)
         next_v = tl.load(x + later + local, mask=there)
         next_g = tl.load(dy + later + local, mask=there)
         to_x, to_parameters = PULL(g.to(tl.float32), v.to(tl.float32), p)
@@ -111,25 +134,13 @@ def backward(
             more += (sums[k] + tl.where(here, to_parameters[k], 0.0),)
         sums = more
         v, g, at, here = next_v, next_g, later, there
-    for k in tl.static_range(len(sums)):
-        row = k * groups + group
-        if UNIFORM:
-            tl.store(partial + row * tiles + tile, tl.sum(sums[k]))
-        else:
-            total = tl.sum(sums[k], 0)[None, :]
-            tl.store(partial + row * width + columns, total, mask=columns < width)
+    leave(partial, sums, tile, tiles, group, groups, columns, width, UNIFORM)
 
 
 @triton.jit(do_not_specialize=["rows", "count", "inner"])
 def add_up(partial, totals, rows, count, inner, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """The totals of a parameter's owners: over so many rows, and what each holds of an owner."""
+    """The totals of a parameter's owners."""
     owners = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     of = tl.program_id(1)
-    partial += of * (rows // inner) * count * inner
-    sums = tl.zeros((ROWS, COLUMNS), tl.float32)
-    for first in range(0, rows, ROWS):
-        row = first + tl.arange(0, ROWS)[:, None]
-        at = row // inner * count * inner + owners * inner + row % inner
-        sums += tl.load(partial + at, mask=(row < rows) & (owners < count), other=0.0)
-    total = tl.sum(sums, 0)[None, :]
+    total = gathered(partial + of * rows * count, owners, rows, count, inner, ROWS, COLUMNS)
     tl.store(totals + of * count + owners, total, mask=owners < count)

@@ -44,8 +44,7 @@ class Form(NamedTuple):
     pull: Any
 
     def schedule(self, usual: Schedule) -> Schedule:
-        chosen = usual if any(step.operator is None for step in self.steps) else ALONE
-        return chosen._replace(rows=_LONG_ROWS) if len(self.steps) > _LONG else chosen
+        return usual._replace(rows=_LONG_ROWS) if len(self.steps) > _LONG else usual
 
 
 @functools.cache
@@ -77,17 +76,19 @@ class Plan(NamedTuple):
     constants: dict[str, Any]
 
 
+def plan(x: Tensor, shape: Sequence[int], schedule: Schedule) -> Plan:
+    """For a dense tensor, with parameters in this shape."""
+    return _plan(x.shape, x.stride(), tuple(shape), x.device, schedule)
+
+
 @functools.lru_cache(maxsize=4096)
-def plan(
-    text: str,
+def _plan(
     size: torch.Size,
     stride: tuple[int, ...],
     shape: tuple[int, ...],
     device: torch.device,
-    usual: Schedule,
+    schedule: Schedule,
 ) -> Plan:
-    """For a dense tensor of this size and stride, with parameters in this shape."""
-    schedule = form(text).schedule(usual)
     at = layout(torch.empty_strided(size, stride, device="meta"), shape)
     steps = at.steps(schedule.rows)
     programs = -(-steps * at.tiles // schedule.each)
@@ -117,8 +118,8 @@ def forward(x: Tensor, parameters: Sequence[Tensor], function: str, shape: Seque
     y = torch.empty_like(x)
     if x.numel() == 0:
         return y
-    made = plan(function, x.shape, x.stride(), tuple(shape), x.device, FORWARD)
-    with _device(x):
+    made = plan(x, shape, form(function).schedule(FORWARD if parameters else ALONE))
+    with device_of(x):
         kernels.forward[made.at.tiles * made.groups,](
             x,
             y,
@@ -145,9 +146,9 @@ def backward(
     if x.numel() == 0:
         return to_x, totals.zero_()
     x, gradient = dense(x, x, shape), dense(gradient, x, shape)
-    made = plan(function, x.shape, x.stride(), tuple(shape), x.device, BACKWARD)
+    made = plan(x, shape, form(function).schedule(BACKWARD if parameters else ALONE))
     partial = totals.new_empty(totals.shape[0], made.groups, made.at.sums)
-    with _device(x):
+    with device_of(x):
         kernels.backward[made.at.tiles * made.groups,](
             x,
             gradient,
@@ -161,22 +162,31 @@ def backward(
             **made.constants,
         )
         if needed[1]:
-            _add_up(partial, totals, made.at)
+            adding = summing(made)
+            kernels.add_up[adding.programs, len(parameters)](
+                partial, totals, *adding.sizes, **adding.constants
+            )
     return to_x, totals
 
 
-def _add_up(partial: Tensor, totals: Tensor, at: Layout) -> None:
-    from pangaea.activation import kernels
+class Summing(NamedTuple):
+    """How partial sums are added up."""
 
-    parameters, groups, sums = partial.shape
-    rows = groups * sums // at.count
+    programs: int
+    sizes: tuple[int, int, int]
+    constants: dict[str, int]
+
+
+def summing(made: Plan) -> Summing:
+    """Of what a kernel left behind that went over a tensor by this plan."""
+    at = made.at
+    rows = made.groups * at.sums // at.count
     inner = at.inner // COLUMNS if at.uniform else at.inner
-    # 4096 numbers at a time, as many of an owner as there are: 2 µs where torch.sum takes 4 to 9.
-    tall = min(max(1 << (rows - 1).bit_length(), 8), 512)
-    wide = 4096 // tall
-    kernels.add_up[-(-at.count // wide), parameters](
-        partial, totals, rows, at.count, inner, ROWS=tall, COLUMNS=wide, num_warps=8
-    )
+    # 1024 numbers at a time, as many of an owner as there are: 3 µs where torch.sum takes 4 to 9.
+    tall = min(max(1 << (rows - 1).bit_length(), 8), 1024)
+    wide = 1024 // tall
+    constants = {"ROWS": tall, "COLUMNS": wide, "num_warps": 4}
+    return Summing(-(-at.count // wide), (rows, at.count, inner), constants)
 
 
 def empty_gradients(
@@ -196,7 +206,7 @@ def empty_gradients(
     )
 
 
-def _device(x: Tensor) -> contextlib.AbstractContextManager[None]:
+def device_of(x: Tensor) -> contextlib.AbstractContextManager[None]:
     """The current device is Triton's."""
     if not x.is_cuda or x.device.index == torch.cuda.current_device():
         return contextlib.nullcontext()

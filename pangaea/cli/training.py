@@ -38,12 +38,9 @@ def evaluate(
     device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1.")] = None,
     precision: Annotated[str | None, typer.Option(help="bf16 or fp32.")] = None,
     compiled: Annotated[
-        bool | None,
-        typer.Option(
-            "--compile/--no-compile",
-            help="Compile the network first; if not said, where it pays (long runs on a GPU).",
-        ),
-    ] = None,
+        bool,
+        typer.Option("--compile", help="Compile the network first: for long runs on the CPU."),
+    ] = False,
     checkpoints: Annotated[
         Path | None,
         typer.Option(

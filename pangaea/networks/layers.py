@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from torch import Tensor, nn
 
+from pangaea.activation.normalized import Normalized
 from pangaea.errors import PangaeaError
 
 Shape = tuple[int, ...]
@@ -27,15 +28,11 @@ def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.C
     return layer
 
 
-def batch_norm(shape: Shape) -> nn.Module:
-    """Batch normalization of features of this shape."""
-    norm = nn.BatchNorm2d if len(shape) == 3 else nn.BatchNorm1d
-    return norm(shape[0], eps=BATCH_NORM_EPSILON, momentum=BATCH_NORM_MOMENTUM)
-
-
-def normalized(activation: ActivationFactory, shape: Shape) -> nn.Sequential:
+def normalized(shape: Shape, activation: ActivationFactory) -> Normalized:
     """Batch norm, then the activation, on features of this shape."""
-    return nn.Sequential(batch_norm(shape), activation(shape))
+    norm = nn.BatchNorm2d if len(shape) == 3 else nn.BatchNorm1d
+    made = norm(shape[0], eps=BATCH_NORM_EPSILON, momentum=BATCH_NORM_MOMENTUM)
+    return Normalized(made, activation(shape))
 
 
 class GlobalAveragePool(nn.Module):

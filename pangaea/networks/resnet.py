@@ -9,7 +9,6 @@ from pangaea.networks.layers import (
     ActivationFactory,
     GlobalAveragePool,
     Shape,
-    batch_norm,
     blocks_per_stage,
     convolution,
     linear,
@@ -20,7 +19,7 @@ from pangaea.networks.layers import (
 
 
 class BasicBlock(nn.Module):
-    """v1: two 3×3 convolutions and the shortcut, then the activation."""
+    """v1: two 3×3 convolutions, a batch norm after each, and the shortcut before the activation."""
 
     def __init__(
         self, activation: ActivationFactory, inputs: Shape, channels: int, stride: int
@@ -29,15 +28,14 @@ class BasicBlock(nn.Module):
         outputs = strided(inputs, channels, stride)
         self.branch = nn.Sequential(
             convolution(inputs[0], channels, 3, stride),
-            *normalized(activation, outputs),
+            normalized(outputs, activation),
             convolution(channels, channels, 3),
-            batch_norm(outputs),
         )
         self.shortcut = shortcut(inputs, channels, stride)
-        self.activation = activation(outputs)
+        self.end = normalized(outputs, activation)
 
     def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.activation(self.shortcut(x) + self.branch(x))
+        y: Tensor = self.end(self.branch(x), self.shortcut(x))
         return y
 
 
@@ -57,11 +55,11 @@ class Bottleneck(nn.Module):
         super().__init__()
         features = strided(inputs, inner, stride)
         self.branch = nn.Sequential(
-            *(normalized(activation, inputs) if preactivation else ()),
+            *([normalized(inputs, activation)] if preactivation else ()),
             convolution(inputs[0], inner, 1, stride),
-            *normalized(activation, features),
+            normalized(features, activation),
             convolution(inner, inner, 3),
-            *normalized(activation, features),
+            normalized(features, activation),
             convolution(inner, channels, 1),
         )
         self.shortcut = shortcut(inputs, channels, stride)
@@ -84,7 +82,7 @@ def resnet_v1(
     """ResNet-v1: three stages of (depth - 2) / 6 basic blocks with 16, 32 and 64 channels."""
     blocks = blocks_per_stage("ResNet-v1", depth, layers=6, others=2)
     features = strided(shape, 16, 1)
-    layers: list[nn.Module] = [convolution(shape[0], 16, 3), *normalized(activation, features)]
+    layers: list[nn.Module] = [convolution(shape[0], 16, 3), normalized(features, activation)]
     for channels, stride in stages(16, 32, 64, blocks=blocks):
         layers.append(BasicBlock(activation, features, channels, stride))
         features = strided(features, channels, stride)
@@ -98,7 +96,7 @@ def resnet_v2(
     blocks = blocks_per_stage("ResNet-v2", depth, layers=9, others=2)
     widths = {16: 64, 64: 128, 128: 256}  # inside a bottleneck: at its output
     features = strided(shape, 16, 1)
-    stem = nn.Sequential(convolution(shape[0], 16, 3), *normalized(activation, features))
+    stem = nn.Sequential(convolution(shape[0], 16, 3), normalized(features, activation))
     body: list[nn.Module] = []
     for inner, stride in stages(*widths, blocks=blocks):
         channels = widths[inner]
@@ -110,7 +108,7 @@ def resnet_v2(
     return nn.Sequential(
         stem,
         *body,
-        *normalized(activation, features),
+        normalized(features, activation),
         GlobalAveragePool(),
         linear(features[0], classes),
     )

@@ -24,5 +24,5 @@ def small_cnn(activation: ActivationFactory, *, classes: int, shape: Shape) -> n
         layer = nn.Conv2d(features[0], CHANNELS, (1, 3), (1, stride), padding=(0, 1), bias=False)
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
         features = (CHANNELS, 1, -(-features[2] // stride))
-        layers += [layer, *normalized(activation, features)]
+        layers += [layer, normalized(features, activation)]
     return nn.Sequential(*layers, nn.Flatten(), linear(CHANNELS * features[2], classes))

@@ -68,8 +68,6 @@ def _train(job: Job, deadline: float) -> list[Result]:
         scope=job.scope,  # type: ignore[arg-type]
         epochs=job.epochs,
         data=job.data,
-        # Compiling takes as long as a candidate of the search.
-        compiled=False if job.stage == "search" else None,
         progress=watch,
     )
     return [result.as_dict() for result in results]

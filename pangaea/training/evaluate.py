@@ -66,7 +66,7 @@ def evaluate(
     epochs: int | None = None,
     device: str | torch.device | None = None,
     precision: str | None = None,
-    compiled: bool | None = None,
+    compiled: bool = False,
     checkpoints: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:

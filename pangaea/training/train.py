@@ -4,9 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import torch
@@ -26,8 +24,6 @@ CHECKPOINT_SECONDS = 120.0
 # Runs on one GPU at once. WRN-10-4 with ReLU, compiled, H200: an epoch of a run takes 0.36 s with
 # three of them (results/wrn-10-4-relu.json), 0.41 s alone (results/training-speed.json).
 TOGETHER = 4
-# WRN-10-4 with ReLU, H200: 0.47 s an epoch as it is, 0.41 s compiled, for 7 s of compilation.
-COMPILE_STEPS = 50_000
 
 Progress = Callable[[float], None]  # told what part of the work is done, from 0 to 1
 
@@ -54,7 +50,7 @@ def train_seeds(
     data: str = "validation",
     device: str | torch.device | None = None,
     precision: str | None = None,
-    compiled: bool | None = None,
+    compiled: bool = False,
     checkpoints: Path | str | None = None,
     progress: Progress | None = None,
 ) -> list[TrainingResult]:
@@ -62,8 +58,8 @@ def train_seeds(
 
     Accuracies are of the last epoch on `data` (validation or test). On CUDA the default precision
     is bf16, elsewhere fp32. `compiled` sends the network through torch.compile first, which takes
-    10 to 50 s and makes the steps faster; by default long runs on CUDA are. With a folder for
-    `checkpoints`, the same call after an interruption goes on where it was.
+    10 to 50 s and pays in long runs on the CPU. With a folder for `checkpoints`, the same call
+    after an interruption goes on where it was.
     """
     on = find_task(task)
     chosen = on.recipe(recipe, epochs)
@@ -75,9 +71,6 @@ def train_seeds(
     for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise PangaeaError(f"a seed is a whole number from 0, got {seed!r}")
-    if compiled is None:
-        steps = chosen.epochs * on.data_set.sizes[0] / chosen.batch
-        compiled = where.type == "cuda" and steps >= COMPILE_STEPS and _can_compile()
     folder = None if checkpoints is None else Path(checkpoints)
     results: list[TrainingResult] = []
     size = TOGETHER if where.type == "cuda" else 1
@@ -223,10 +216,6 @@ def _out_of_memory(job: _Job, error: Exception) -> TrainingResult:
     job.blank.failure = "out of memory"
     job.blank.detail = ". ".join(str(error).split(". ")[:2])  # with the memory asked for
     return job.blank
-
-
-def _can_compile() -> bool:
-    return bool(find_spec("triton")) and any(map(which, ("cc", "gcc", "clang")))
 
 
 def choose_device(device: str | torch.device | None) -> torch.device:

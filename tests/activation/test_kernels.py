@@ -20,10 +20,11 @@ from tests import kernel_truth as truth
 A = "mul(logsigmoid(alpha*x), beta*asinh(x))"
 
 
-def test_everything_holds_in_tritons_interpreter() -> None:
+@pytest.mark.parametrize("what", ["kernels", "norms"])
+def test_everything_holds_in_tritons_interpreter(what: str) -> None:
     # A process of its own, for the interpreter is switched on before Triton is imported.
     pytest.importorskip("triton")
-    tests = Path(__file__).with_name("interpreted_kernels.py")
+    tests = Path(__file__).with_name(f"interpreted_{what}.py")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tests)]
     environment = os.environ | {"TRITON_INTERPRET": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -195,7 +195,7 @@ def test_a_bias_in_resnet_v1_would_change_nothing_or_do_a_batch_norms_work() -> 
             module.extra = bias
     for block in model.children():
         if getattr(block, "shortcut", None) in shortcuts:
-            block.branch[-1].bias.data -= block.shortcut.extra
+            block.end.norm.bias.data -= block.shortcut.extra
     torch.testing.assert_close(model(x), expected)
 
 

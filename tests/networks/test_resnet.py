@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch import nn
 
+from pangaea.activation.normalized import Normalized
 from pangaea.networks import network
 from pangaea.networks.layers import Shape
 from pangaea.networks.resnet import BasicBlock, Bottleneck
@@ -82,8 +83,8 @@ def test_resnet_v2_has_one_activation_less_than_its_depth(shapes: Asked, depth: 
 @pytest.mark.parametrize(("inputs", "stride"), [(4, 1), (2, 2)])
 def test_a_basic_block_activates_after_the_addition(inputs: int, stride: int) -> None:
     block = BasicBlock(lambda _: nn.SiLU(), (inputs, 6, 6), 4, stride)
-    block.branch[-1].weight.data.zero_()
-    block.branch[-1].bias.data.zero_()
+    block.end.norm.weight.data.zero_()
+    block.end.norm.bias.data.zero_()
     x = torch.randn(3, inputs, 6, 6)
     carried = x
     if inputs != 4:
@@ -102,7 +103,7 @@ def test_a_bottleneck_projects_its_input_as_it_came_and_adds_without_activation(
 def test_only_the_very_first_bottleneck_starts_without_a_preactivation() -> None:
     model = network("resnet-v2-20", lambda _: nn.SiLU(), classes=10)
     starts = [type(m.branch[0]) for m in model.modules() if isinstance(m, Bottleneck)]
-    assert starts == [nn.Conv2d] + 5 * [nn.BatchNorm2d]
+    assert starts == [nn.Conv2d] + 5 * [Normalized]
 
 
 def test_a_bottleneck_halves_the_size_in_its_first_convolution() -> None:
