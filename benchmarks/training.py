@@ -69,7 +69,7 @@ def milliseconds(step, device: torch.device, steps: int, repeats: int = 5) -> fl
     return statistics.median(times)
 
 
-def plain_loop(task: Task, function: str, device: torch.device, half: bool, compiled: bool):
+def plain_loop(task: Task, function: str, device: torch.device, half: bool):
     """What people write: eager autocast, torch.optim.SGD, a random batch from the device."""
     torch.manual_seed(0)
     recipe = task.recipes["full"]
@@ -77,7 +77,6 @@ def plain_loop(task: Task, function: str, device: torch.device, half: bool, comp
     if half:
         model = model.to(memory_format=torch.channels_last)
     model.train()
-    forward = torch.compile(model) if compiled else model
     optimizer = torch.optim.SGD(
         pg.parameter_groups(model, recipe.weight_decay),
         lr=0.01,
@@ -93,7 +92,7 @@ def plain_loop(task: Task, function: str, device: torch.device, half: bool, comp
         if half:
             x = x.contiguous(memory_format=torch.channels_last)
         with torch.autocast(device.type, torch.bfloat16, enabled=half):
-            loss = F.cross_entropy(forward(x), y)
+            loss = F.cross_entropy(model(x), y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -118,7 +117,7 @@ def operators_alone() -> Iterator[None]:
 
 
 def first_steps(task: Task, device: torch.device, count: int) -> list[float]:
-    """Seconds from a new function's text to the end of its first step, in a process that is warm."""
+    """Seconds from a new function's text to the end of its first step, in a warm process."""
     rng, seconds = random.Random(0), []
     propose = STRATEGIES["random-sampling"]
     texts = [str(propose([], rng, Settings()).function) for _ in range(count)]
@@ -168,15 +167,8 @@ def main() -> None:
             continue
         row: dict[str, object] = {"function": label}
         for kind, half in (("eager fp32", False), ("eager bf16", True)):
-            step = plain_loop(task, function, device, half, compiled=False)
+            step = plain_loop(task, function, device, half)
             row[kind] = milliseconds(step, device, options.steps)
-        if not options.skip_compile:
-            started = time.perf_counter()
-            step = plain_loop(task, function, device, True, compiled=True)
-            step()
-            synchronize(device)
-            row["compile seconds"] = time.perf_counter() - started
-            row["compile bf16"] = milliseconds(step, device, options.steps)
         for kind, compiled in (("ours", False), ("compile + graph", True)):
             if compiled and options.skip_compile:
                 continue
@@ -189,7 +181,7 @@ def main() -> None:
                 row[f"{kind}: s/epoch"] = epoch_seconds(run, device)
             row[kind] = 1000 * row[f"{kind}: s/epoch"] / run.batches.steps  # type: ignore[operator]
             del run
-        for kind in ("eager bf16", "compile bf16", "compile + graph"):
+        for kind in ("eager bf16", "compile + graph"):
             if kind in row:
                 row[f"{kind} / ours"] = row[kind] / row["ours"]  # type: ignore[operator]
         rows.append(row)
