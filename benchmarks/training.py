@@ -168,7 +168,8 @@ def main() -> None:
         row: dict[str, object] = {"function": label}
         for kind, half in (("eager fp32", False), ("eager bf16", True)):
             step = plain_loop(task, function, device, half)
-            row[kind] = milliseconds(step, device, options.steps)
+            with operators_alone():
+                row[kind] = milliseconds(step, device, options.steps)
         for kind, compiled in (("ours", False), ("compile + graph", True)):
             if compiled and options.skip_compile:
                 continue

@@ -53,7 +53,9 @@ def layer(case: Case, device: str) -> Normalized:
     activation = pg.Activation(case.function, case.scope, case.shape[1:])  # type: ignore[arg-type]
     for parameter in activation.parameters():
         nn.init.uniform_(parameter, 0.5, 1.5)
-    return Normalized(norm, activation).to(device)
+    made = Normalized(norm, activation).to(device)
+    made.fused = True
+    return made
 
 
 def check(case: Case, device: str) -> None:

@@ -96,12 +96,26 @@ def test_who_watches_a_layer_sees_what_goes_through_it() -> None:
 def test_other_norms_and_activations_run_by_themselves(norm: nn.Module) -> None:
     x = torch.randn(4, 3, 2, 2, dtype=torch.float64 if _wide(norm) else None)
     activation = pg.Activation(A, shape=(3, 2, 2)).to(x.dtype)
-    layer = Normalized(norm, activation)
+    layer = at_once(norm, activation)
     torch.testing.assert_close(layer(x), activation(copy.deepcopy(norm)(x)))
     for other in (nn.SiLU(), pg.Activation("prelu", shape=(3, 2, 2)), pg.Activation(A, "neuron")):
-        layer = Normalized(nn.BatchNorm2d(3), other)
+        layer = at_once(nn.BatchNorm2d(3), other)
         expected = other(nn.BatchNorm2d(3)(x.float()))
         torch.testing.assert_close(layer(x.float()), expected, rtol=1e-4, atol=1e-5)
+
+
+def at_once(norm: nn.Module, activation: nn.Module) -> Normalized:
+    layer = Normalized(norm, activation)
+    layer.fused = True
+    return layer
+
+
+def test_only_who_asks_for_it_gets_both_at_once() -> None:
+    case = truth.Case((4, 3, 2, 2))
+    layer = truth.layer(case, "cpu")
+    layer.fused = False
+    with pytest.raises(AssertionError), truth.fused_only():
+        layer(torch.randn(case.shape))
 
 
 def _wide(norm: nn.Module) -> bool:

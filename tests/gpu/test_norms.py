@@ -27,20 +27,19 @@ def test_values_gradients_and_running_statistics(case: truth.Case) -> None:
 
 def test_the_same_in_every_run_and_in_a_captured_graph() -> None:
     case = truth.Case((128, 64, 32, 32), dtype=torch.bfloat16, last=True)
-    layer = truth.layer(case, "cuda")
-    x = torch.randn(case.shape, device="cuda").bfloat16()
-    x = x.contiguous(memory_format=torch.channels_last).requires_grad_()
-
-    def step() -> list[Tensor]:
-        y = layer(x)
-        return [y, *torch.autograd.grad(y.float().square().sum(), [x, *layer.parameters()])]
-
-    first = step()
-    for _ in range(3):
-        assert all(torch.equal(a, b) for a, b in zip(first, step(), strict=True))
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        step()
+        layer = truth.layer(case, "cuda")
+        x = torch.randn(case.shape, device="cuda").bfloat16()
+        x = x.contiguous(memory_format=torch.channels_last).requires_grad_()
+
+        def step() -> list[Tensor]:
+            y = layer(x)
+            return [y, *torch.autograd.grad(y.float().square().sum(), [x, *layer.parameters()])]
+
+        first = step()
+        for _ in range(3):
+            assert all(torch.equal(a, b) for a, b in zip(first, step(), strict=True))
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=stream):
             captured = step()
@@ -48,6 +47,5 @@ def test_the_same_in_every_run_and_in_a_captured_graph() -> None:
             t.detach().zero_()
         before = layer.norm.num_batches_tracked.item()
         graph.replay()
-    torch.cuda.synchronize()
-    assert all(torch.equal(a, b) for a, b in zip(first, captured, strict=True))
-    assert layer.norm.num_batches_tracked.item() == before + 1
+        assert all(torch.equal(a, b) for a, b in zip(first, captured, strict=True))
+        assert layer.norm.num_batches_tracked.item() == before + 1
