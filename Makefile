@@ -15,7 +15,7 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest -n auto -m "not gpu and not slurm and not htcondor"
 
-# Real batch systems, as root on Debian: Slurm takes two minutes, HTCondor five with its chroot.
+# Real batch systems, as root on Debian: Slurm takes a minute, HTCondor five with its chroot.
 test-slurm: $(READY)
 	$(BIN)/python -m pytest -m slurm tests/cluster
 

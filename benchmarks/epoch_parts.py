@@ -1,6 +1,6 @@
 """Where an epoch's time goes on a GPU: augmentation, the captured step, validation, kernels.
 
-python benchmarks/epoch_parts.py [--task wrn-10-4/cifar100] [--function relu] [--compile]
+python benchmarks/epoch_parts.py [--task TASK] [--function relu] [--compile] [--plain-norms]
 """
 
 import argparse
@@ -11,6 +11,7 @@ from torch.profiler import ProfilerActivity, profile
 from training import our_run, with_data
 
 import pangaea as pg
+from pangaea.activation.normalized import Normalized
 
 
 def timed(name: str, work, repeats: int) -> None:
@@ -27,10 +28,15 @@ def main() -> None:
     parser.add_argument("--task", default="wrn-10-4/cifar100")
     parser.add_argument("--function", default="relu")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--plain-norms", action="store_true", help="torch's batch norm")
     options = parser.parse_args()
     torch.backends.cudnn.benchmark = True
     task = with_data(pg.task(options.task))
     run = our_run(task, options.function, torch.device("cuda", 0), options.compile)
+    if options.plain_norms:
+        for module in run.model.modules():
+            if isinstance(module, Normalized):
+                module.fused = False
     while run.epoch < 1:
         run.advance()
     run._begin_epoch()

@@ -6,6 +6,7 @@ import math
 import os
 import random
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -58,6 +59,14 @@ def test_the_caller_has_no_say_in_the_chances_of_a_run() -> None:
     torch.rand(7)
     torch.set_num_threads(2)
     assert story(pg.train("mnist1d", A, epochs=2)) == story(run())
+
+
+def test_a_compiled_run_is_the_same_run() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own, while it compiles
+        compiled = run(compiled=True)
+    assert compiled.accuracy == pytest.approx(run().accuracy, abs=0.5)
+    assert compiled.loss == pytest.approx(run().loss, rel=1e-4)
 
 
 def test_other_seeds_give_other_runs() -> None:
