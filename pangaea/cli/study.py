@@ -96,12 +96,7 @@ def search(
         return
     path = free_name(wanted.task) if study is None else study
     say(f"{wanted.task}: {wanted.candidates} candidates, study {path}")
-    where: dict[str, Any] = {
-        "workers": workers,
-        "gpus": gpus,
-        "jobs_per_gpu": jobs_per_gpu,
-        "cluster": cluster,
-    }
+    where = _where(workers, gpus, jobs_per_gpu, cluster)
     _watched(path, where, lambda **to: begin(study=path, **wanted.as_dict(), **to))
 
 
@@ -116,13 +111,14 @@ def resume(
     """Go on with a search where it was stopped."""
     from pangaea.study.search import resume as go_on
 
-    where: dict[str, Any] = {
-        "workers": workers,
-        "gpus": gpus,
-        "jobs_per_gpu": jobs_per_gpu,
-        "cluster": cluster,
-    }
+    where = _where(workers, gpus, jobs_per_gpu, cluster)
     _watched(study, where, lambda **to: go_on(study, **to))
+
+
+def _where(
+    workers: int | None, gpus: str | None, jobs_per_gpu: int, cluster: str | None
+) -> dict[str, Any]:
+    return {"workers": workers, "gpus": gpus, "jobs_per_gpu": jobs_per_gpu, "cluster": cluster}
 
 
 def _watched(path: Path, where: dict[str, Any], run: Callable[..., Any]) -> None:
@@ -197,12 +193,7 @@ def general(
     from pangaea.report.search import display
     from pangaea.study.general import general as judge
 
-    where: dict[str, Any] = {
-        "workers": workers,
-        "gpus": gpus,
-        "jobs_per_gpu": jobs_per_gpu,
-        "cluster": cluster,
-    }
+    where = _where(workers, gpus, jobs_per_gpu, cluster)
     try:
         with display(console) as watch:
             rows = judge(studies, task or None, out=out, runs=runs, watch=watch, **where)

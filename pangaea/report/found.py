@@ -16,8 +16,8 @@ from pangaea.study.study import RELU, TESTED, Study
 
 
 def rows(study: Study, count: int = TESTED) -> list[dict[str, Any]]:
-    """ReLU and the best functions: fitness, reranked and test accuracies, p against ReLU."""
-    relu = study.accuracies("test").get(RELU)
+    """ReLU and the best functions: fitness, validation and test accuracies, p against ReLU."""
+    relu, validated = study.accuracies("test").get(RELU), study.validations().get(RELU)
     baseline = study.runs("baseline")
     first = {
         "number": 0,
@@ -25,6 +25,7 @@ def rows(study: Study, count: int = TESTED) -> list[dict[str, Any]]:
         "fitness": study.relu,
         "gain": 0.0 if baseline else None,
         "reranked": None,
+        "validation": fmean(validated) if validated else None,
         "test": relu,
         # The first runs of a worker also load the data.
         "seconds": min((run["seconds"] for run in baseline), default=None),
@@ -47,7 +48,7 @@ def rows(study: Study, count: int = TESTED) -> list[dict[str, Any]]:
 
 def table(found: Sequence[dict[str, Any]]) -> Table:
     shown = Table(
-        *("", "function", "fitness", "reranked", "test", "p", "seconds"),
+        *("", "function", "fitness", "validation", "test", "p", "seconds"),
         box=None,
         pad_edge=False,
     )
@@ -60,7 +61,7 @@ def table(found: Sequence[dict[str, Any]]) -> Table:
             Text(f"#{row['number']}" if row["number"] else "", style="dim"),
             Text("ReLU" if row["number"] == 0 else row["readable"]),
             _number(row["fitness"]),
-            _number(row["reranked"]),
+            _number(row["validation"]),
             Text(_number(row["test_mean"]) + spread, style="bold"),
             "" if row["p"] is None else f"{row['p']:.2g} {stars(row['p']):<3}",
             _number(row["seconds"], ".1f"),

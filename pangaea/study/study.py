@@ -185,6 +185,17 @@ class Study:
             found.setdefault(run["function"], []).append(value)
         return found
 
+    def validations(self) -> dict[str, list[float]]:
+        """By function, on validation data in every run of the full recipe; a failure is chance."""
+        found = self.accuracies("rerank")
+        for run in self.runs("test"):
+            curve = self.curves(run["position"]).get("validation")
+            if run["accuracy"] is None:
+                found.setdefault(run["function"], []).append(self.chance)
+            elif curve:
+                found.setdefault(run["function"], []).append(curve[max(curve, key=int)])
+        return found
+
     @property
     def relu(self) -> float | None:
         """ReLU's validation accuracy with the search recipe."""
@@ -200,8 +211,13 @@ class Study:
         return dict(rows)
 
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
-        """The best functions, no two equivalent: reranked ones by their mean, then by fitness."""
+        """The best functions, no two equivalent: reranked ones by their mean, then by fitness.
+
+        Those that were tested come in the order of their mean validation accuracy in all runs of
+        the full recipe, of which there are more than reranking had.
+        """
         rerank, test, relu = self.accuracies("rerank"), self.accuracies("test"), self.relu
+        full = self.validations()
         rows = []
         for candidate in self._top(max(count, RERANKED)):
             again = rerank.get(candidate.text)
@@ -215,13 +231,17 @@ class Study:
                     "fitness": candidate.fitness,
                     "gain": None if relu is None else candidate.fitness - relu,
                     "reranked": statistics.fmean(again) if again else None,
+                    "validation": statistics.fmean(full[candidate.text]) if again else None,
                     "test": test.get(candidate.text),
                     "seconds": seconds,
                     "position": position,
                 }
             )
         rows.sort(key=lambda r: (-(r["reranked"] or 0.0), -r["fitness"], r["number"]))
-        return rows[:count]
+        first = rows[:TESTED]
+        if self.settings.runs and all(len(r["test"] or ()) >= self.settings.runs for r in first):
+            first.sort(key=lambda r: -(r["validation"] or 0.0))
+        return [*first, *rows[TESTED:]][:count]
 
     def _top(self, count: int) -> list[Evaluated]:
         """As `ranking.top` of the history, of which SQLite need not tell all."""

@@ -129,6 +129,34 @@ def test_the_best_are_ranked_by_their_mean_once_they_were_trained_again(path: Pa
     assert [row["test"] for row in best[:3]] == [test[row["function"]] for row in best[:3]]
 
 
+def test_validation_accuracies_of_the_test_runs_order_the_tested_ones(path: Path) -> None:
+    texts = ("tanh(x)", "erf(x)", "asinh(x)", "atan(x)")
+    with created(path, runs=2) as made:
+        for number, text in enumerate(texts, 1):
+            candidate(made, number, text)
+            with made.transaction():
+                made.record("search", number, RUN | {"function": text, "accuracy": 50.0 - number})
+                for seed in (1, 2):
+                    run = RUN | {"function": text, "seed": seed, "accuracy": 80.0 - number}
+                    made.record("rerank", None, run)
+        assert [row["number"] for row in made.best(4)] == [1, 2, 3, 4]
+        # On test data the first is best, on validation data the third; the second failed once.
+        for seed in (3, 4):
+            given = zip(texts[:3], (70.0, 90.0, 80.0), (99.0, 9.0, 8.0), strict=True)
+            for text, validation, accuracy in given:
+                run = RUN | {"function": text, "seed": seed, "accuracy": accuracy}
+                if (text, seed) == ("erf(x)", 4):
+                    run |= {"accuracy": None, "failure": "diverged"}
+                curves = {"validation": {"2": 1.0, "10": validation}}
+                with made.transaction():
+                    made.record("test", None, run | curves)
+                done = (text, seed) == ("asinh(x)", 4)
+                order = [3, 1, 2, 4] if done else [1, 2, 3, 4]
+                assert [row["number"] for row in made.best(4)] == order
+        assert [row["validation"] for row in made.best(4)] == [78.5, 74.5, 64.0, 76.0]
+        assert [row["reranked"] for row in made.best(4)] == [77.0, 79.0, 78.0, 76.0]
+
+
 def test_a_failed_run_counts_as_chance_in_a_mean(study: Study) -> None:
     assert study.accuracies("baseline") == {"relu(x)": [60.0, 70.0, 10.0]}
     assert study.relu == 65.0
