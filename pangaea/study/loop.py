@@ -116,9 +116,7 @@ class Search:
         propose = STRATEGIES[self.settings.strategy]
         proposal = propose(self.history, rng, self.settings.evolution)
         self._proposed = number
-        # All candidates with one seed: what a seed does to every function (on the default task as
-        # much as the rest of the noise) is then not taken for a difference between functions.
-        return self.study.add(number, proposal, self._seed("search", 0))
+        return self.study.add(number, proposal, self._seed("search", number))
 
     def judge(
         self, stage: str, functions: Sequence[str], runs: int, task: str | None = None
@@ -225,6 +223,6 @@ class Search:
         )
 
     def _seed(self, stage: str, number: int) -> int:
-        """What was searched with one seed is reranked and tested with others."""
+        """Every run has its own seed; what was searched with one is tested with another."""
         text = f"{self.settings.seed}/{stage}/{number}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1

@@ -211,15 +211,15 @@ def test_the_top_ten_are_trained_again_and_the_best_three_tested(path: Path) -> 
     }
 
 
-def test_candidates_share_a_seed_and_stages_share_none(path: Path) -> None:
+def test_no_two_runs_share_a_seed_between_stages(path: Path) -> None:
     with created(path, **SMALL | {"rerank": True, "runs": 4}) as study:
         run(study)
         seeds = {
             stage: {row["seed"] for row in study.runs(stage)}
             for stage in ("baseline", "search", "rerank", "test")
         }
-    assert [len(some) for some in seeds.values()] == [3, 1, 2, 4]
-    assert len(set.union(*seeds.values())) == 10
+    assert [len(some) for some in seeds.values()] == [3, 30, 2, 4]
+    assert len(set.union(*seeds.values())) == 39
 
 
 def test_the_time_limit_grows_with_the_seeds_and_the_epochs_of_a_job(path: Path) -> None:
