@@ -9,7 +9,7 @@ function got, then x and dz for dx. What lies between batch norm and function is
 import triton
 import triton.language as tl
 
-from pangaea.activation.kernels import SIZES, gathered, inside, leave, loaded, placed
+from pangaea.activation.kernels import SIZES, gathered, inside, leave, loaded
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -28,11 +28,16 @@ def moments(
 ):
     """Sums of x and x², both less the channel's first value: a large mean takes no digits away."""
     width = width * 16
-    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
+    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    groups = tl.num_programs(0) // tiles
+    first = tile * COLUMNS
+    columns = first + tl.arange(0, COLUMNS)[None, :]
+    local = tl.arange(0, ROWS)[:, None] * width + columns
+    span = (ROWS * width).to(tl.int64)
     at = group * span
     here = inside(columns, local, width, elements - at)
     v = tl.load(x + at + local, mask=here)
-    owner = (tile * COLUMNS if UNIFORM else columns) // inner % count
+    owner = (first if UNIFORM else columns) // inner % count
     shift = tl.load(x + owner * inner).to(tl.float32)
     total = tl.zeros((ROWS, COLUMNS), tl.float32)
     squares = tl.zeros((ROWS, COLUMNS), tl.float32)
@@ -110,12 +115,16 @@ def forward(
     The norm is a mean, variance, weight and bias; a parameter has so many values of its own.
     """
     width = width * 16
-    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
-    owned = tile * COLUMNS if UNIFORM else columns
+    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    first = tile * COLUMNS
+    columns = first + tl.arange(0, COLUMNS)[None, :]
+    local = tl.arange(0, ROWS)[:, None] * width + columns
+    span = (ROWS * width).to(tl.int64)
+    owned = first if UNIFORM else columns
     mean, variance, weight, bias = loaded(norm, owned, inner, count)
     p = loaded(parameters, owned, inner, own)
     scale = weight * tl.rsqrt(variance + epsilon)
-    for step in range(group, steps, groups):
+    for step in range(group, steps, tl.num_programs(0) // tiles):
         at = step * span
         here = inside(columns, local, width, elements - at)
         z = (tl.load(x + at + local, mask=here).to(tl.float32) - mean) * scale + bias
@@ -149,13 +158,18 @@ def backward(
 ):
     """The gradient of the normalized x, and the sums from which the rest follows."""
     width = width * 16
-    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
+    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    groups = tl.num_programs(0) // tiles
+    first = tile * COLUMNS
+    columns = first + tl.arange(0, COLUMNS)[None, :]
+    local = tl.arange(0, ROWS)[:, None] * width + columns
+    span = (ROWS * width).to(tl.int64)
     at = group * span
     here = inside(columns, local, width, elements - at)
     v, g = tl.load(x + at + local, mask=here), tl.load(dy + at + local, mask=here)
     if SHORTCUT:
         s = tl.load(shortcut + at + local, mask=here)
-    owned = tile * COLUMNS if UNIFORM else columns
+    owned = first if UNIFORM else columns
     mean, variance, weight, bias = loaded(norm, owned, inner, count)
     p = loaded(parameters, owned, inner, own)
     scale = weight * tl.rsqrt(variance + epsilon)
@@ -229,11 +243,13 @@ def to_input(
     COLUMNS: tl.constexpr,
 ):
     width = width * 16
-    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
-    mean, scale, level, slope = loaded(
-        factors, tile * COLUMNS if UNIFORM else columns, inner, count
-    )
-    for step in range(group, steps, groups):
+    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    first = tile * COLUMNS
+    columns = first + tl.arange(0, COLUMNS)[None, :]
+    local = tl.arange(0, ROWS)[:, None] * width + columns
+    span = (ROWS * width).to(tl.int64)
+    mean, scale, level, slope = loaded(factors, first if UNIFORM else columns, inner, count)
+    for step in range(group, steps, tl.num_programs(0) // tiles):
         at = step * span
         here = inside(columns, local, width, elements - at)
         off = tl.load(x + at + local, mask=here).to(tl.float32) - mean
