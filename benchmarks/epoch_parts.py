@@ -11,7 +11,7 @@ from torch.profiler import ProfilerActivity, profile
 from training import our_run, with_data
 
 import pangaea as pg
-from pangaea.activation.normalized import Normalized
+from pangaea.activation.normalized import fuse
 
 
 def timed(name: str, work, repeats: int) -> None:
@@ -33,10 +33,7 @@ def main() -> None:
     torch.backends.cudnn.benchmark = True
     task = with_data(pg.task(options.task))
     run = our_run(task, options.function, torch.device("cuda", 0), options.compile)
-    if options.plain_norms:
-        for module in run.model.modules():
-            if isinstance(module, Normalized):
-                module.fused = False
+    fuse(run.model, not options.plain_norms)
     while run.epoch < 1:
         run.advance()
     run._begin_epoch()

@@ -9,7 +9,7 @@ function got, then x and dz for dx. What lies between batch norm and function is
 import triton
 import triton.language as tl
 
-from pangaea.activation.kernels import SIZES, gathered, inside, leave, loaded
+from pangaea.activation.kernels import SIZES, gathered, inside, leave, loaded, placed
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -28,16 +28,11 @@ def moments(
 ):
     """Sums of x and x², both less the channel's first value: a large mean takes no digits away."""
     width = width * 16
-    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    groups = tl.num_programs(0) // tiles
-    first = tile * COLUMNS
-    columns = first + tl.arange(0, COLUMNS)[None, :]
-    local = tl.arange(0, ROWS)[:, None] * width + columns
-    span = (ROWS * width).to(tl.int64)
+    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
     at = group * span
     here = inside(columns, local, width, elements - at)
     v = tl.load(x + at + local, mask=here)
-    owner = (first if UNIFORM else columns) // inner % count
+    owner = (tile * COLUMNS if UNIFORM else columns) // inner % count
     shift = tl.load(x + owner * inner).to(tl.float32)
     total = tl.zeros((ROWS, COLUMNS), tl.float32)
     squares = tl.zeros((ROWS, COLUMNS), tl.float32)
@@ -115,16 +110,12 @@ def forward(
     The norm is a mean, variance, weight and bias; a parameter has so many values of its own.
     """
     width = width * 16
-    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    first = tile * COLUMNS
-    columns = first + tl.arange(0, COLUMNS)[None, :]
-    local = tl.arange(0, ROWS)[:, None] * width + columns
-    span = (ROWS * width).to(tl.int64)
-    owned = first if UNIFORM else columns
+    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
+    owned = tile * COLUMNS if UNIFORM else columns
     mean, variance, weight, bias = loaded(norm, owned, inner, count)
     p = loaded(parameters, owned, inner, own)
     scale = weight * tl.rsqrt(variance + epsilon)
-    for step in range(group, steps, tl.num_programs(0) // tiles):
+    for step in range(group, steps, groups):
         at = step * span
         here = inside(columns, local, width, elements - at)
         z = (tl.load(x + at + local, mask=here).to(tl.float32) - mean) * scale + bias
@@ -158,18 +149,13 @@ def backward(
 ):
     """The gradient of the normalized x, and the sums from which the rest follows."""
     width = width * 16
-    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    groups = tl.num_programs(0) // tiles
-    first = tile * COLUMNS
-    columns = first + tl.arange(0, COLUMNS)[None, :]
-    local = tl.arange(0, ROWS)[:, None] * width + columns
-    span = (ROWS * width).to(tl.int64)
+    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
     at = group * span
     here = inside(columns, local, width, elements - at)
     v, g = tl.load(x + at + local, mask=here), tl.load(dy + at + local, mask=here)
     if SHORTCUT:
         s = tl.load(shortcut + at + local, mask=here)
-    owned = first if UNIFORM else columns
+    owned = tile * COLUMNS if UNIFORM else columns
     mean, variance, weight, bias = loaded(norm, owned, inner, count)
     p = loaded(parameters, owned, inner, own)
     scale = weight * tl.rsqrt(variance + epsilon)
@@ -243,13 +229,11 @@ def to_input(
     COLUMNS: tl.constexpr,
 ):
     width = width * 16
-    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    first = tile * COLUMNS
-    columns = first + tl.arange(0, COLUMNS)[None, :]
-    local = tl.arange(0, ROWS)[:, None] * width + columns
-    span = (ROWS * width).to(tl.int64)
-    mean, scale, level, slope = loaded(factors, first if UNIFORM else columns, inner, count)
-    for step in range(group, steps, tl.num_programs(0) // tiles):
+    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
+    mean, scale, level, slope = loaded(
+        factors, tile * COLUMNS if UNIFORM else columns, inner, count
+    )
+    for step in range(group, steps, groups):
         at = step * span
         here = inside(columns, local, width, elements - at)
         off = tl.load(x + at + local, mask=here).to(tl.float32) - mean

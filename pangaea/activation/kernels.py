@@ -17,6 +17,16 @@ SIZES = ["steps", "tiles", "width", "inner", "count"]
 
 
 @triton.jit
+def placed(tiles, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """A program's tile, group of all groups, columns, elements of a step and way to the next."""
+    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    columns = tile * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    local = tl.arange(0, ROWS)[:, None] * width + columns
+    span = (ROWS * width).to(tl.int64)
+    return tile, group, tl.num_programs(0) // tiles, columns, local, span
+
+
+@triton.jit
 def loaded(parameters, columns, inner, count):
     """Each parameter's value in the columns."""
     values = ()
@@ -72,13 +82,9 @@ def forward(
     COLUMNS: tl.constexpr,
 ):
     width = width * 16
-    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    first = tile * COLUMNS
-    columns = first + tl.arange(0, COLUMNS)[None, :]
-    local = tl.arange(0, ROWS)[:, None] * width + columns
-    span = (ROWS * width).to(tl.int64)
-    p = loaded(parameters, first if UNIFORM else columns, inner, count)
-    for step in range(group, steps, tl.num_programs(0) // tiles):
+    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
+    p = loaded(parameters, tile * COLUMNS if UNIFORM else columns, inner, count)
+    for step in range(group, steps, groups):
         at = step * span
         here = inside(columns, local, width, elements - at)
         v = tl.load(x + at + local, mask=here).to(tl.float32)
@@ -106,16 +112,11 @@ def backward(
     TO_PARAMETERS: tl.constexpr,
 ):
     width = width * 16
-    tile, group = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    groups = tl.num_programs(0) // tiles
-    first = tile * COLUMNS
-    columns = first + tl.arange(0, COLUMNS)[None, :]
-    local = tl.arange(0, ROWS)[:, None] * width + columns
-    span = (ROWS * width).to(tl.int64)
+    tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
     at = group * span
     here = inside(columns, local, width, elements - at)
     v, g = tl.load(x + at + local, mask=here), tl.load(dy + at + local, mask=here)
-    p = loaded(parameters, first if UNIFORM else columns, inner, count)
+    p = loaded(parameters, tile * COLUMNS if UNIFORM else columns, inner, count)
     sums = ()
     if TO_PARAMETERS:
         for _ in tl.static_range(len(parameters)):

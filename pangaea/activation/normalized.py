@@ -31,7 +31,7 @@ _TO_INPUT = Schedule(rows=32, each=2, least=8, most=64)
 class Normalized(nn.Module):
     """A batch norm, a shortcut added to it if there is one, and an activation.
 
-    `fused` is for steps that are captured in a CUDA graph.
+    `fused` (see `fuse`) is for steps that are captured in a CUDA graph.
     """
 
     fused = False
@@ -54,6 +54,13 @@ class Normalized(nn.Module):
             state = norm.running_mean, norm.running_var, norm.weight, norm.bias
             y = _value(_Layer(text, x, shortcut, state, norm.eps, own))
         return y
+
+
+def fuse(model: nn.Module, fused: bool = True) -> None:
+    """Let a model's normalized activations run at once, or not."""
+    for module in model.modules():
+        if isinstance(module, Normalized):
+            module.fused = fused
 
 
 def _parameters(activation: Any) -> list[Tensor]:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pangaea.activation.module import Activation, Scope, Spec, resolve
-from pangaea.activation.normalized import Normalized
+from pangaea.activation.normalized import fuse
 from pangaea.training import start
 from pangaea.training.batches import TrainingBatches, judging_batches
 from pangaea.training.half import HalfWeights, halve
@@ -59,9 +59,7 @@ class Run:
             model = task.build(function, scope)
             self.model = model.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
             halve(self.model, dtype)
-            for module in self.model.modules():
-                if isinstance(module, Normalized):
-                    module.fused = self.stream is not None
+            fuse(self.model, self.stream is not None)
             self._forward = torch.compile(self.model) if compiled else self.model
             self.batches = TrainingBatches(training, normal, recipe, dtype)
             self._validation = judging_batches(validation, normal, dtype)

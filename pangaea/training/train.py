@@ -21,8 +21,8 @@ from pangaea.training.tasks import task as find_task
 
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
 CHECKPOINT_SECONDS = 120.0
-# Runs on one GPU at once. WRN-10-4 with ReLU, compiled, H200: an epoch of a run takes 0.36 s with
-# three of them (results/wrn-10-4-relu.json), 0.41 s alone (results/training-speed.json).
+# Runs on one GPU at once. WRN-10-4 with ReLU, H200: an epoch of a run takes 0.33 s with three of
+# them (results/wrn-10-4-relu.json), 0.40 s alone (results/training-speed-plain.json).
 TOGETHER = 4
 
 Progress = Callable[[float], None]  # told what part of the work is done, from 0 to 1
