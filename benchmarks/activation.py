@@ -99,9 +99,11 @@ def special_functions(function: pg.Function) -> float:
     """Operations of an element on the special-function units in the two kernels last compiled."""
     total = 0.0
     made = launch.form(str(function))
+    alone = not function.parameters
     for kernel, usual in ((kernels.forward, launch.FORWARD), (kernels.backward, launch.BACKWARD)):
         compiled = list(kernel.device_caches[torch.cuda.current_device()][0].values())[-1]
-        elements = made.schedule(usual).rows * COLUMNS // THREADS
+        rows = made.schedule(launch.ALONE if alone else usual).rows
+        elements = rows * COLUMNS // THREADS
         total += sum(compiled.asm["ptx"].count(name) for name in SPECIAL) / elements
     return total
 

@@ -24,6 +24,8 @@ def main() -> None:
     parser.add_argument("--jobs-per-gpu", type=int, default=4)
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--seed", type=int, default=0)
+    # With random-sampling the functions are the same ones, however many workers there are.
+    parser.add_argument("--strategy", default="evolution")
     parser.add_argument("--json")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -34,6 +36,7 @@ def main() -> None:
             # From the start, parents among few: the functions are those of a running search.
             population=4,
             sample=2,
+            strategy=options.strategy,
             epochs=options.epochs,
             seed=options.seed,
             rerank=False,
@@ -54,6 +57,7 @@ def main() -> None:
             "torch": torch.__version__,
             "python": platform.python_version(),
             "recipe": study.recipes["search"],
+            "strategy": options.strategy,
             "jobs_per_gpu": options.jobs_per_gpu,
             "candidates": len(rows),
             "failures": study.failures(),

@@ -70,7 +70,8 @@ def evaluated(
         for j, part in zip(step.inputs, pulled, strict=True):
             if part is not None:
                 before = gradients[j]
-                gradients[j] = noted(part) if before is None else noted(before + part)
+                part = noted(part)
+                gradients[j] = part if before is None else noted(before + part)
     to_x = gradients[0] if gradients[0] is not None else torch.zeros_like(x)
     return [values[-1], to_x, *own], ordinary
 

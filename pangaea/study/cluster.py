@@ -10,7 +10,7 @@ from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.study import batch
-from pangaea.study.mps import mps
+from pangaea.study.mps import mps, worthwhile
 
 _PRELOAD = "pangaea.study.worker"
 # A worker that speaks to a driver which has just left is "critical" to Dask.
@@ -45,7 +45,7 @@ def cores() -> int:
 
 @contextlib.contextmanager
 def client(
-    where: str | None, workers: int | None, gpus: str | None, jobs_per_gpu: int
+    where: str | None, workers: int | None, gpus: str | None, jobs_per_gpu: int | None
 ) -> Iterator[Any]:
     """A Dask client with its workers, gone when the block ends."""
     try:
@@ -85,7 +85,7 @@ def tend(client: Any) -> None:
 
 
 @contextlib.contextmanager
-def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int) -> Iterator[Any]:
+def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int | None) -> Iterator[Any]:
     """Worker processes of this machine, which listen on loopback alone."""
     from distributed import Nanny, Scheduler, SpecCluster
 
@@ -99,10 +99,13 @@ def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int) -> Iterator
     }
     listening = {"protocol": ["tcp", "inproc"], "host": ["127.0.0.1", None]}
     with contextlib.ExitStack() as stack:
-        shared = stack.enter_context(mps()) if gpus is not None and jobs_per_gpu > 1 else {}
+        shared: dict[str, str] = {}
         seen = [""] * (workers or cores())
         if gpus is not None:
-            seen = [gpu for gpu in visible(gpus) for _ in range(jobs_per_gpu)]
+            chosen = visible(gpus)
+            each = jobs_per_gpu or worthwhile()
+            seen = [gpu for gpu in chosen for _ in range(each)]
+            shared = stack.enter_context(mps()) if each > 1 else {}
         specification = {
             number: {
                 "cls": Nanny,

@@ -242,13 +242,13 @@ def engine(
     judge: Judge,
     workers: int | None = None,
     gpus: str | None = None,
-    jobs_per_gpu: int = 1,
+    jobs_per_gpu: int | None = None,
     where: str | None = None,
 ) -> Iterator[Engine]:
     """Workers on this machine by default; 0 workers are this process."""
     if workers is not None and workers < 0:
         raise PangaeaError(f"workers must be at least 0, got {workers}")
-    if jobs_per_gpu < 1:
+    if jobs_per_gpu is not None and jobs_per_gpu < 1:
         raise PangaeaError(f"jobs per GPU must be at least 1, got {jobs_per_gpu}")
     if workers == 0:
         yield InProcess(judge)

@@ -28,7 +28,7 @@ def general(
     runs: int = 2,
     workers: int | None = None,
     gpus: str | None = None,
-    jobs_per_gpu: int = 1,
+    jobs_per_gpu: int | None = None,
     cluster: str | None = None,
     watch: Watch | None = None,
     judge: Judge = train_and_judge,

@@ -1,7 +1,7 @@
 """Several processes on one GPU at once, through NVIDIA's MPS where the machine has it.
 
-Without it they take turns, and nothing is gained (WRN-10-4 with ReLU on an H200, ms a step for each
-of four processes: 1.41 without, 1.01 with, 1.36 for one alone).
+Without it they take turns, and nothing is gained (WRN-10-4 on an H200, ms a step and candidate:
+1.31 for four processes without, 0.99 with, 1.19 for one alone; `benchmarks/at_once.py`).
 """
 
 import contextlib
@@ -14,6 +14,22 @@ from collections.abc import Iterator
 from pangaea.study.worker import die_with_parent
 
 _CONTROL = "nvidia-cuda-mps-control"
+# Eight workers train hardly more candidates an hour than four: the GPU is full.
+_WORKERS = 4
+_MEBIBYTES = 10_000  # of the GPU's memory for each; WRN-10-4 takes 2,600
+_MEMORY = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
+
+
+def worthwhile() -> int:
+    """How many workers pay on each GPU of this machine, if nobody says."""
+    if shutil.which(_CONTROL) is None:
+        return 1
+    try:
+        told = subprocess.run(_MEMORY, capture_output=True, text=True, check=True, timeout=30)
+        least = min(map(int, told.stdout.split()))
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return 1
+    return max(1, min(_WORKERS, least // _MEBIBYTES))
 
 
 @contextlib.contextmanager
