@@ -45,7 +45,7 @@ def search(
     ] = None,
     strategy: Annotated[
         str | None,
-        typer.Option(help="evolution, random-search, nonparametric or random-sampling."),
+        typer.Option(help="evolution, thrifty, random-search, nonparametric or random-sampling."),
     ] = None,
     scope: Annotated[
         str | None, typer.Option(help="layer, channel or neuron; the paper's choice if not given.")

@@ -14,7 +14,7 @@ from pangaea.functions.operators import OPERATORS
 
 # Irrational steps keep exact values off the rounding boundaries, where the last bit would decide.
 # Beyond 6, identities that cancel (cosh x − sinh x = e⁻ˣ) drown in rounding.
-_POINTS = (
+POINTS = (
     0.0,
     *(s * math.sqrt(2) * t for t in (0.02, 0.2, 0.5, 0.9, 1.6, 2.5, 4.2) for s in (1, -1)),
 )
@@ -32,8 +32,8 @@ class _Column(tuple[float, ...]):
         return _Column([a * b for a, b in zip(self, other, strict=True)])
 
 
-_X = _Column(_POINTS * len(_DRAWS))
-_PARAMETERS = [_Column(draw[i] for draw in _DRAWS for _ in _POINTS) for i in range(3)]
+_X = _Column(POINTS * len(_DRAWS))
+_PARAMETERS = [_Column(draw[i] for draw in _DRAWS for _ in POINTS) for i in range(3)]
 _ONES = _Column([1.0] * len(_X))
 _OPERATORS = {
     name: (lambda *inputs, value=row.value: _Column(map(value, *inputs)))

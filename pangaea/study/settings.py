@@ -62,7 +62,7 @@ class Settings:
 
 # Five minutes on two cores instead of a thousand GPU runs.
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    DEFAULT_TASK: {"candidates": 200, "population": 20, "sample": 5}
+    DEFAULT_TASK: {"strategy": "thrifty", "candidates": 200, "population": 20, "sample": 5}
 }
 
 

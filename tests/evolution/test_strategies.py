@@ -4,18 +4,25 @@ from random import Random
 
 import pytest
 
+from pangaea import catalog
 from pangaea.errors import PangaeaError
 from pangaea.evolution.strategies import (
     STRATEGIES,
     Evaluated,
     Settings,
+    Strategy,
     generator,
 )
+from pangaea.evolution.strategies.thrifty import may_learn
+from pangaea.functions.equivalence import fingerprint
+from pangaea.functions.expression import Function
+from pangaea.functions.parser import parse
 
 evolution = STRATEGIES["evolution"]
 nonparametric = STRATEGIES["nonparametric"]
 random_sampling = STRATEGIES["random-sampling"]
 random_search = STRATEGIES["random-search"]
+thrifty = STRATEGIES["thrifty"]
 
 
 def history(*fitness: float) -> list[Evaluated]:
@@ -64,6 +71,60 @@ def test_random_sampling_mutates_three_times_and_forgets_the_past() -> None:
     proposal = random_sampling([], Random(7), Settings())
     assert proposal.mutation.count("+") == 3
     assert proposal == random_sampling(history(90, 90), Random(7), Settings())
+
+
+def test_thrifty_evolution_tries_nothing_twice_and_nothing_hopeless() -> None:
+    """Of the same length, the paper's evolution repeats itself and tries constants."""
+    tried = {name: evolved(STRATEGIES[name], 150) for name in ("evolution", "thrifty")}
+    different = {name: {fingerprint(f) for f in tried[name]} for name in tried}
+    hopeless = {name: sum(not may_learn(f) for f in tried[name]) for name in tried}
+    assert len(different["thrifty"]) == 150 > len(different["evolution"])
+    assert hopeless["thrifty"] == 0 < hopeless["evolution"]
+
+
+def evolved(propose: Strategy, count: int) -> list[Function]:
+    past: list[Evaluated] = []
+    functions = []
+    for number in range(count):
+        functions.append(propose(past, generator(0, number), Settings(population=8)).function)
+        past.append(Evaluated(number, str(functions[-1]), 30.0 + number % 7))
+    return functions
+
+
+def test_thrifty_evolution_takes_what_evolution_proposes_if_it_is_new() -> None:
+    new = 0
+    for number in range(40):
+        first = evolution([], generator(0, number), Settings())
+        if may_learn(first.function):
+            new += 1
+            assert thrifty([], generator(0, number), Settings()) == first
+    assert new > 20
+
+
+def test_thrifty_evolution_ends_where_everything_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pangaea.evolution.strategies.thrifty._identity", lambda text: "")
+    assert thrifty(history(50), Random(0), Settings()).mutation == "initial"
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("relu(x)", True),
+        ("square(x)", True),
+        ("alpha*x - beta*log(sigmoid(gamma*x))", True),
+        ("one(x)", False),
+        ("sub(x, x)", False),
+        ("cosh(x)", False),
+        ("exp(square(x))", False),
+        ("pow(x, tanh(x))", False),
+    ],
+)
+def test_what_may_learn(text: str, may: bool) -> None:
+    assert may_learn(parse(text)) == may
+
+
+def test_everything_in_the_catalog_may_learn() -> None:
+    assert [name for name, function in catalog().items() if not may_learn(function)] == []
 
 
 def test_a_child_forgets_its_parents_parameters() -> None:

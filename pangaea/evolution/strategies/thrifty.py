@@ -1,0 +1,45 @@
+"""Regularized evolution that trains nothing twice, and nothing that cannot learn.
+
+Of the paper's candidates a quarter are functions that were tried before, written in another way,
+and a fifth are constant, infinite or explosive. They are proposed here too, and replaced.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from random import Random
+
+from pangaea.evolution.strategies import Evaluated, Proposal, Settings
+from pangaea.evolution.strategies.evolution import propose as evolved
+from pangaea.functions.equivalence import POINTS, fingerprint
+from pangaea.functions.expression import Function
+from pangaea.functions.operators import OPERATORS
+from pangaea.functions.parser import parse
+
+# Cubes and cosh are beyond it on [-6, 6]; no function that was worth anything has been.
+EXPLOSIVE = 100.0
+_MEMORY = 2_000  # evaluated functions that are remembered
+_ATTEMPTS = 100
+_VALUES = {name: row.value for name, row in OPERATORS.items()}
+
+
+def propose(history: Sequence[Evaluated], rng: Random, settings: Settings) -> Proposal:
+    """What evolution proposes, if it is new and may learn; otherwise what it proposes next."""
+    tried = {_identity(e.text) for e in history[-_MEMORY:]}
+    proposal = evolved(history, rng, settings)
+    for _ in range(_ATTEMPTS):
+        if may_learn(proposal.function) and _identity(str(proposal.function)) not in tried:
+            break
+        proposal = evolved(history, rng, settings)
+    return proposal
+
+
+def may_learn(function: Function) -> bool:
+    """Are the values finite, not all the same, and none of them huge, its parameters being 1?"""
+    values = [function.form.apply(_VALUES, x, ()) for x in POINTS]
+    return all(abs(v) < EXPLOSIVE for v in values) and not math.isclose(min(values), max(values))
+
+
+@lru_cache(2 * _MEMORY)
+def _identity(text: str) -> str:
+    return fingerprint(parse(text))
