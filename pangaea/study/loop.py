@@ -24,7 +24,8 @@ BASELINE_RUNS = 3
 # Failures that need not be the function's fault. So many in a row, and ReLU is tried again.
 _OUTSIDE = ("exception", "worker killed", "CUDA error", "out of memory", "time limit")
 _SUSPICIOUS = 10
-_AT_ONCE = 8  # seeds of a job: together they train up to three times as fast on the CPU
+_AT_ONCE = 8  # seeds of a job: a GPU trains several at a time
+_SHARES = 8  # jobs for each worker at least, so that none waits long for another's last
 _TICK_SECONDS = 1.0
 _LONELY_SECONDS = 20.0
 
@@ -129,7 +130,7 @@ class Search:
         if not count:
             return
         self.watch.stage(self.study, stage, total - count, total)
-        size = min(_AT_ONCE, math.ceil(count / max(1, self.engine.slots())))
+        size = min(_AT_ONCE, math.ceil(count / (_SHARES * max(1, self.engine.slots()))))
         jobs = [
             self._job(stage, function, tuple(some[first : first + size]), task=task)
             for function, some in left.items()

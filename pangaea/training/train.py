@@ -11,7 +11,7 @@ import torch
 
 from pangaea.activation.module import Scope, Spec, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.training import checkpoint, together
+from pangaea.training import checkpoint
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
 from pangaea.training.run import Run
@@ -74,10 +74,6 @@ def train_seeds(
     folder = None if checkpoints is None else Path(checkpoints)
     results: list[TrainingResult] = []
     size = TOGETHER if where.type == "cuda" else 1
-    plain = dtype == torch.float32 and not compiled and checkpoints is None
-    stacked = where.type == "cpu" and plain and together.worthwhile(on, seeds)
-    if stacked:
-        size = together.AT_ONCE
     with _settings(where):
         for first in range(0, len(seeds), size):
             group = [
@@ -90,13 +86,7 @@ def train_seeds(
                 if progress is not None:
                     progress((done + part * now) / len(seeds))
 
-            if stacked:
-                some = seeds[first : first + size]
-                results += _stacked(
-                    group, report, on, function, chosen, some, scope=scope, data=data
-                )
-            else:
-                results += _drive(group, report)
+            results += _drive(group, report)
     return results
 
 
@@ -191,18 +181,6 @@ def _drive(jobs: list[_Job], report: Progress) -> list[TrainingResult]:
         return [_out_of_memory(jobs[0], error)]
     finally:
         _forget(jobs)
-
-
-def _stacked(
-    jobs: list[_Job], report: Progress, *run: Any, scope: Scope | None, data: str
-) -> list[TrainingResult]:
-    """Train the seeds as one; one after another if there is not the memory."""
-    try:
-        return together.Together(*run, scope=scope, data=data).train(report)
-    except RuntimeError as error:
-        if "can't allocate memory" not in str(error):
-            raise
-        return [_drive([job], report)[0] for job in jobs]
 
 
 def _forget(jobs: list[_Job]) -> None:

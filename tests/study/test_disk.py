@@ -158,7 +158,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=768k", "tmpfs", str(folder)], capture_output=True
     )
     if made.returncode:
         pytest.skip("a small disk can only be made by somebody who may mount one")

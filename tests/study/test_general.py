@@ -74,21 +74,23 @@ def test_a_failed_run_counts_as_the_task_s_chance(tmp_path: Path) -> None:
 
 
 def test_the_same_call_goes_on_with_what_is_there(tmp_path: Path) -> None:
-    study, out, count = recorded(tmp_path / "a.study", WANTED), tmp_path / "g.study", 0
+    study, out = recorded(tmp_path / "a.study", WANTED), tmp_path / "g.study"
+    trained: list[tuple[str, str, int]] = []
 
     def stops(job: Job) -> list[dict[str, Any]]:
-        nonlocal count
-        count += 1
-        if count == 5:
+        if len(trained) == 5:
             raise KeyboardInterrupt
+        return notes(job)
+
+    def notes(job: Job) -> list[dict[str, Any]]:
+        trained.extend((job.task, job.function, seed) for seed in job.seeds)
         return judge(job)
 
     with pytest.raises(KeyboardInterrupt):
-        general([study], TASKS, out=out, workers=0, judge=stops)
-    count = 100
-    rows = general([study], TASKS, out=out, workers=0, judge=stops)
+        general([study], TASKS, out=out, runs=1, workers=0, judge=stops)
+    rows = general([study], TASKS, out=out, runs=1, workers=0, judge=notes)
     assert len(rows) == len(WANTED)
-    assert count - 100 == 2 * len(WANTED) - 4
+    assert len(trained) == len(set(trained)) == 2 * len(WANTED)
 
 
 def test_the_study_of_a_search_is_not_written_to(tmp_path: Path) -> None:

@@ -224,13 +224,22 @@ def test_no_two_runs_share_a_seed_between_stages(path: Path) -> None:
 
 def test_the_time_limit_grows_with_the_seeds_and_the_epochs_of_a_job(path: Path) -> None:
     told = Telling()
-    with created(path, **SMALL | {"rerank": True, "runs": 4}, timeout=3.0) as study:
+    with created(path, **SMALL | {"rerank": True, "runs": 10}, timeout=3.0) as study:
         run(study, watch=told)
     limits = {(job.stage, len(job.seeds), job.limit) for job, _ in told.jobs}
     assert limits == {
-        *{("baseline", 3, 9.0), ("search", 1, 3.0)},
-        *{("rerank", 2, 12.0), ("test", 4, 24.0)},  # the full recipe has twice the epochs
+        *{("baseline", 1, 3.0), ("search", 1, 3.0)},
+        *{("rerank", 2, 12.0), ("test", 5, 30.0)},  # the full recipe has twice the epochs
     }
+
+
+def test_there_are_jobs_enough_for_nobody_to_wait_long(path: Path) -> None:
+    """Four functions with ten seeds each are eight jobs for one worker."""
+    told = Telling()
+    with created(path, **SMALL | {"runs": 10}) as study:
+        run(study, watch=told)
+    sizes = [len(job.seeds) for job, _ in told.jobs if job.stage == "test"]
+    assert sizes == [5] * 8
 
 
 def test_a_finished_study_is_left_as_it_is(path: Path) -> None:
