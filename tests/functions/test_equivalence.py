@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from pangaea.functions.catalog import catalog, parse
-from pangaea.functions.equivalence import _POINTS, equivalent, fingerprint
+from pangaea.functions.equivalence import POINTS, equivalent, fingerprint
 from pangaea.functions.expression import Expression, Function
 from pangaea.functions.operators import OPERATORS
 from tests.strategies import expressions, functions, random_function
@@ -108,6 +108,6 @@ def test_rounding_never_separates_equal_functions() -> None:
         twice = Expression("sub", (Expression("add", (f.expression,) * 2), f.expression))
         half = Function(Expression("max", (f.expression, f.expression)))
         assert equivalent(half, f)
-        values = [f(x) for x in _POINTS]
+        values = [f(x) for x in POINTS]
         if all(abs(v) < 1e100 for v in values):
             assert equivalent(Function(twice), f)
