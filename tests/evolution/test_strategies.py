@@ -102,7 +102,8 @@ def test_thrifty_evolution_takes_what_evolution_proposes_if_it_is_new() -> None:
 
 
 def test_thrifty_evolution_ends_where_everything_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pangaea.evolution.strategies.thrifty._identity", lambda text: "")
+    for told in ("_form", "_whole"):
+        monkeypatch.setattr(f"pangaea.evolution.strategies.thrifty.{told}", lambda text: "")
     assert thrifty(history(50), Random(0), Settings()).mutation == "initial"
 
 

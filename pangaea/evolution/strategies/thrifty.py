@@ -25,10 +25,19 @@ _VALUES = {name: row.value for name, row in OPERATORS.items()}
 
 def propose(history: Sequence[Evaluated], rng: Random, settings: Settings) -> Proposal:
     """What evolution proposes, if it is new and may learn; otherwise what it proposes next."""
-    tried = {_identity(e.text) for e in history[-_MEMORY:]}
+    tried = [e.text for e in history[-_MEMORY:]]
+    forms = set(map(_form, tried))
+
+    def new(text: str) -> bool:
+        # Most forms are new, and a form is told at a tenth of the price of a function.
+        form = _form(text)
+        return form not in forms or _whole(text) not in {
+            _whole(t) for t in tried if _form(t) == form
+        }
+
     proposal = evolved(history, rng, settings)
     for _ in range(_ATTEMPTS):
-        if may_learn(proposal.function) and _identity(str(proposal.function)) not in tried:
+        if may_learn(proposal.function) and new(str(proposal.function)):
             break
         proposal = evolved(history, rng, settings)
     return proposal
@@ -41,5 +50,10 @@ def may_learn(function: Function) -> bool:
 
 
 @lru_cache(2 * _MEMORY)
-def _identity(text: str) -> str:
+def _form(text: str) -> str:
+    return fingerprint(parse(text).form)
+
+
+@lru_cache(2 * _MEMORY)
+def _whole(text: str) -> str:
     return fingerprint(parse(text))
