@@ -102,9 +102,8 @@ def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int | None) -> I
         shared: dict[str, str] = {}
         seen = [""] * (workers or cores())
         if gpus is not None:
-            chosen = visible(gpus)
             each = jobs_per_gpu or worthwhile()
-            seen = [gpu for gpu in chosen for _ in range(each)]
+            seen = [gpu for gpu in visible(gpus) for _ in range(each)]
             shared = stack.enter_context(mps()) if each > 1 else {}
         specification = {
             number: {

@@ -60,7 +60,7 @@ class Settings:
         return asdict(self)
 
 
-# Five minutes on two cores instead of a thousand GPU runs.
+# Minutes on two cores instead of a thousand GPU runs.
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     DEFAULT_TASK: {"strategy": "thrifty", "candidates": 200, "population": 20, "sample": 5}
 }
