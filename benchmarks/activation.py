@@ -20,8 +20,9 @@ import torch
 from torch import Tensor, nn
 
 import pangaea as pg
-from pangaea.activation import kernels, launch
-from pangaea.activation.layout import COLUMNS
+from pangaea.activation.kernels import launch
+from pangaea.activation.kernels import programs as kernels
+from pangaea.activation.kernels.layout import COLUMNS
 from pangaea.activation.program import program, run
 
 NAMES = (

@@ -21,7 +21,7 @@ import torch
 from training import FUNCTIONS, our_run, with_data
 
 import pangaea as pg
-from pangaea.study.mps import mps
+from pangaea.workers.mps import mps
 
 EPOCHS = 2
 SPAWN = multiprocessing.get_context("spawn")

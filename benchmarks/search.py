@@ -14,10 +14,10 @@ from typing import Any
 
 from pangaea.evolution.creation import initial, parameterized
 from pangaea.evolution.strategies import Proposal
-from pangaea.study.judge import Job, Result, stamped
 from pangaea.study.search import resume, search
 from pangaea.study.settings import Settings
 from pangaea.study.study import Study
+from pangaea.workers.judge import Job, Result, stamped
 
 MANY = 100_000
 LAST = 1_000  # of them are run, the others are there already

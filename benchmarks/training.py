@@ -27,8 +27,8 @@ import torch.nn.functional as F
 
 import pangaea as pg
 from pangaea.activation import fused
+from pangaea.data.sets import Arrays
 from pangaea.evolution.strategies import STRATEGIES, Settings
-from pangaea.training.data import Arrays
 from pangaea.training.run import Run
 from pangaea.training.tasks import Task
 

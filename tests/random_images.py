@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import pangaea as pg
-from pangaea.training.data import Arrays, Pair
+from pangaea.data.sets import Arrays, Pair
 from pangaea.training.tasks import Task
 
 

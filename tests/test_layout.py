@@ -9,15 +9,20 @@ import pangaea
 
 ORDER = (
     "errors",
+    "files",
+    "settings",
     "functions",
     "evolution",
     "activation",
-    "networks",
-    "training",
-    "study",
-    "report",
-    "paper",
     "export",
+    "networks",
+    "data",
+    "training",
+    "tasks",
+    "workers",
+    "study",
+    "paper",
+    "report",
     "cli",
 )
 PACKAGE = Path(pangaea.__file__).parent
@@ -47,4 +52,7 @@ def test_imports_point_only_upwards(module: Path) -> None:
 
 
 def test_the_test_sees_a_downward_import() -> None:
-    assert imported("from pangaea.cli import app\nimport pangaea.study.engine") == {"cli", "study"}
+    assert imported("from pangaea.cli import app\nimport pangaea.workers.engine") == {
+        "cli",
+        "study",
+    }

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 
-from pangaea.activation import launch
-from pangaea.activation.layout import dense, restored
+from pangaea.activation.kernels import launch
+from pangaea.activation.kernels.layout import dense, restored
 from pangaea.activation.program import gradients
 
 DEVICES = ("cuda",)

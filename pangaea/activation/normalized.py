@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from pangaea.activation import fused
-from pangaea.activation.launch import BACKWARD, Schedule, device_of, form, plan, summing
-from pangaea.activation.layout import dense
+from pangaea.activation.kernels.launch import BACKWARD, Schedule, device_of, form, plan, summing
+from pangaea.activation.kernels.layout import dense
 from pangaea.activation.module import Activation
 from pangaea.activation.program import run
 from pangaea.functions.expression import Function
@@ -165,7 +165,7 @@ class _Normalized(torch.autograd.Function):
 
 def _statistics(norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
     """Mean and variance of each channel; the norm's own move towards them."""
-    from pangaea.activation import kernel_norms as kernels
+    from pangaea.activation.kernels import norms as kernels
 
     shape = (x.shape[1], *(1,) * (x.dim() - 2))
     x = dense(x, x, shape)
@@ -192,7 +192,7 @@ def _statistics(norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
 
 
 def _value(layer: _Layer) -> Tensor:
-    from pangaea.activation import kernel_norms as kernels
+    from pangaea.activation.kernels import norms as kernels
 
     x, shortcut = layer.inputs
     y = torch.empty_like(x)
@@ -218,7 +218,7 @@ def _pulled(
     layer: _Layer, gradient: Tensor, to_input: bool
 ) -> tuple[Tensor | None, Tensor | None, Tensor]:
     """The gradients of x and of the shortcut, and by channel those of bias, weight, parameters."""
-    from pangaea.activation import kernel_norms as kernels
+    from pangaea.activation.kernels import norms as kernels
 
     x, shortcut = layer.inputs
     gradient, dz = dense(gradient, x, layer.shape), torch.empty_like(x)

@@ -23,7 +23,7 @@ FunctionText = Annotated[
 def space() -> None:
     """Show the size of the search space, as the paper counts it and as it is."""
     from pangaea.functions.space import rows
-    from pangaea.report import language
+    from pangaea.report.terminal import language
 
     console.print(language.space_table(rows()))
     console.print()
@@ -45,7 +45,7 @@ def list_functions(
     from dataclasses import asdict
 
     from pangaea.functions.paper import FIGURES
-    from pangaea.report import language
+    from pangaea.report.terminal import language
 
     tables = {figure.table for figure in FIGURES}
     if table is not None and table not in tables:
@@ -73,7 +73,7 @@ def show(
     gamma: Annotated[float, typer.Option(help="Value of gamma.")] = 1.0,
 ) -> None:
     """Show a function: its forms, tree, values, slopes, bounds, kinks and a plot."""
-    from pangaea.report import curve, language
+    from pangaea.report.terminal import curve, language
 
     f, value, slope = _evaluable(function, {"alpha": alpha, "beta": beta, "gamma": gamma})
     if png is not None:

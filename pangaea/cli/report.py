@@ -47,6 +47,6 @@ def dashboard(
     ] = None,
 ) -> None:
     """Show studies live in a browser; closing it stops nothing."""
-    from pangaea.report.dashboard import serve
+    from pangaea.report.page.dashboard import serve
 
     serve(studies, host, port, typer.echo)

@@ -126,8 +126,9 @@ def _where(
 
 def _watched(path: Path, where: dict[str, Any], run: Callable[..., Any]) -> None:
     """Run a search with a display; interrupted, say how to go on."""
-    from pangaea.report import formats, found
-    from pangaea.report.search import display
+    from pangaea.report import formats
+    from pangaea.report.terminal import found
+    from pangaea.report.terminal.search import display
     from pangaea.study.study import Study
 
     try:
@@ -160,7 +161,7 @@ def top(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
 ) -> None:
     """Show the best functions of a study, finished or running."""
-    from pangaea.report import found
+    from pangaea.report.terminal import found
     from pangaea.study.study import Study
 
     with Study.open(study) as opened:
@@ -192,8 +193,8 @@ def general(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Find functions that are good on several tasks among the best of several studies."""
-    from pangaea.report import found
-    from pangaea.report.search import display
+    from pangaea.report.terminal import found
+    from pangaea.report.terminal.search import display
     from pangaea.study.general import general as judge
 
     where = _where(workers, gpus, jobs_per_gpu, cluster)

@@ -52,8 +52,8 @@ def evaluate(
 ) -> None:
     """Train functions several times each, and compare their accuracies."""
     from pangaea.activation.module import resolve
-    from pangaea.report import evaluation
-    from pangaea.report.progress import bar
+    from pangaea.report.terminal import evaluation
+    from pangaea.report.terminal.progress import bar
 
     wanted = [*functions] if against is None else [against, *functions]
     forms = list(dict.fromkeys(resolve(text) for text in wanted))
@@ -106,7 +106,7 @@ def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List the tasks, with their size, their cost and whether their data is here."""
-    from pangaea.report import evaluation
+    from pangaea.report.terminal import evaluation
 
     found = evaluation.task_rows()
     if as_json:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.report import page
+from pangaea.report.page import document as page
 from pangaea.report.records import Row, Still, best, formula, latex, names, opened
 from pangaea.report.summary import headline, judged, reproduce
 from pangaea.study.study import RERANKED
@@ -33,7 +33,7 @@ def write(
         if output is not None:
             save(Path(output), text)
         if pictures is not None:
-            from pangaea.report.pictures import save as save_pictures
+            from pangaea.report.figures.pictures import save as save_pictures
 
             save_pictures(found, Path(pictures))
     return text

@@ -5,15 +5,13 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec
 
-from pangaea.report import (
-    cost_figure,
-    function_figures,
-    population_figures,
-    search_figures,
-    theme,
-    tree_figures,
-)
-from pangaea.report.theme import Spec, shown
+from pangaea.report.figures import cost as cost_figure
+from pangaea.report.figures import functions as function_figures
+from pangaea.report.figures import population as population_figures
+from pangaea.report.figures import search as search_figures
+from pangaea.report.figures import theme
+from pangaea.report.figures import trees as tree_figures
+from pangaea.report.figures.theme import Spec, shown
 
 _P = ParamSpec("_P")
 _COLUMNS = 2

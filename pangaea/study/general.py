@@ -11,13 +11,13 @@ from pangaea.functions.catalog import LEARNABLE
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.paper import FIGURES
 from pangaea.functions.parser import parse
-from pangaea.study.engine import engine
-from pangaea.study.judge import Judge
-from pangaea.study.judge import judge as train_and_judge
 from pangaea.study.loop import Search, Stop, Watch
 from pangaea.study.settings import defaults
 from pangaea.study.study import RERANKED, TESTED, Study
 from pangaea.training.tasks import task as find_task
+from pangaea.workers.engine import engine
+from pangaea.workers.judge import Judge
+from pangaea.workers.judge import judge as train_and_judge
 
 
 def general(

@@ -16,9 +16,9 @@ from typing import Any
 from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.strategies import STRATEGIES, Evaluated, generator
-from pangaea.study.engine import Engine
-from pangaea.study.judge import Job, Result
 from pangaea.study.study import RELU, RERANK_RUNS, RERANKED, TESTED, Candidate, Study
+from pangaea.workers.engine import Engine
+from pangaea.workers.judge import Job, Result
 
 BASELINE_RUNS = 3
 # Failures that need not be the function's fault. So many in a row, and ReLU is tried again.

@@ -7,14 +7,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from pangaea.study.engine import engine
-from pangaea.study.judge import Job, Judge, Result
-from pangaea.study.judge import judge as train_and_judge
 from pangaea.study.loop import Search, Stop, Watch
 from pangaea.study.settings import DEFAULT_TASK, settings
 from pangaea.study.study import Study
 from pangaea.training.tasks import Task
 from pangaea.training.tasks import task as find_task
+from pangaea.workers.engine import engine
+from pangaea.workers.judge import Job, Judge, Result
+from pangaea.workers.judge import judge as train_and_judge
 
 Callback = Callable[[dict[str, Any]], None]
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from pangaea.errors import PangaeaError
-from pangaea.training.data import replacing
+from pangaea.files import replacing
 
 _HEADER = b"pangaea checkpoint 1\n"
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from pangaea.activation.module import Activation, Scope, Spec, resolve
 from pangaea.activation.normalized import fuse
+from pangaea.data.batches import TrainingBatches, judging_batches
 from pangaea.training import start
-from pangaea.training.batches import TrainingBatches, judging_batches
 from pangaea.training.half import HalfWeights, halve
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
@@ -61,7 +61,9 @@ class Run:
             halve(self.model, dtype)
             fuse(self.model, self.stream is not None)
             self._forward = torch.compile(self.model) if compiled else self.model
-            self.batches = TrainingBatches(training, normal, recipe, dtype)
+            self.batches = TrainingBatches(
+                training, normal, dtype, batch=recipe.batch, pad=recipe.pad, flip=recipe.flip
+            )
             self._validation = judging_batches(validation, normal, dtype)
             self._test = judging_batches(test, normal, dtype) if test is not None else None
             self._prepare()

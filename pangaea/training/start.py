@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from pangaea.activation.module import Activation, parameter_groups
-from pangaea.training.data import (
+from pangaea.data.sets import (
     DataSet,
     Normalization,
     TestData,

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from pangaea.activation.module import Activation, Scope, Spec, resolve
+from pangaea.data.sets import DataSet, data_set
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import network, networks
-from pangaea.training.data import DataSet, data_set
 from pangaea.training.recipes import Recipe, recipes
 
 DEFAULT = "mnist1d"

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 import pangaea as pg
-from pangaea.activation import fused, launch
+from pangaea.activation import fused
+from pangaea.activation.kernels import launch
 from pangaea.functions.operators import BINARY, OPERATORS
 from tests import kernel_truth as truth
 from tests.strategies import random_expression

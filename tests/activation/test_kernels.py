@@ -10,9 +10,9 @@ import torch
 
 import pangaea as pg
 from pangaea.activation import fused
-from pangaea.activation.kernel_source import OPERATORS as SOURCE
-from pangaea.activation.kernel_source import source
-from pangaea.activation.layout import layout
+from pangaea.activation.kernels.layout import layout
+from pangaea.activation.kernels.source import OPERATORS as SOURCE
+from pangaea.activation.kernels.source import source
 from pangaea.activation.program import program
 from pangaea.functions.operators import OPERATORS
 from tests import kernel_truth as truth

@@ -7,7 +7,7 @@ from typing import Any
 
 import dask
 
-from pangaea.study import batch, cluster
+from pangaea.workers import batch, cluster
 
 
 class Commands:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pangaea.study import batch
+from pangaea.workers import batch
 from tests.cluster.commands import Commands
 
 

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pangaea.study import batch
-from pangaea.study.judge import Job, Result, judge, stamped
 from pangaea.study.search import resume, search
 from pangaea.study.study import Study
+from pangaea.workers import batch
+from pangaea.workers.judge import Job, Result, judge, stamped
 
 REPOSITORY = Path(__file__).parents[2]
 _PATIENCE_SECONDS = 90

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from pangaea.errors import PangaeaError
-from pangaea.study import batch, cluster
+from pangaea.workers import batch, cluster
 from tests.cluster.commands import jobs
 
 
@@ -32,8 +32,8 @@ def test_htcondor_is_told_what_a_worker_needs(commands):
         "--nthreads 1",
         "--nworkers 2",
         "--nanny",
-        "--preload pangaea.study.worker",
-        "--preload-nanny pangaea.study.nanny",
+        "--preload pangaea.workers.worker",
+        "--preload-nanny pangaea.workers.nanny",
         "--no-dashboard --dashboard-address 127.0.0.1:0",
         "--interface lo",
     ):
@@ -60,7 +60,7 @@ def test_what_the_configuration_says_is_kept(commands):
         (submitted,) = commands.jobs().values()
     assert "\nmodule load cuda\nexport OMP_NUM_THREADS=1\n" in submitted
     assert "\n/opt/python -m distributed.cli.dask_worker" in submitted
-    assert "--lifetime 1h --preload pangaea.study.worker" in submitted
+    assert "--lifetime 1h --preload pangaea.workers.worker" in submitted
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pangaea.report.dashboard import Dashboard
 from pangaea.report.formats import write
+from pangaea.report.page.dashboard import Dashboard
 from pangaea.report.records import Still
 from tests.report.conftest import HOSTILE
 from tests.study_maker import Maker, forge, make

@@ -10,7 +10,7 @@ from PIL import Image
 
 from pangaea.errors import PangaeaError
 from pangaea.functions.catalog import parse
-from pangaea.report.curve import png, terminal
+from pangaea.report.terminal.curve import png, terminal
 
 WIDTH, HEIGHT = 60, 15
 COLUMNS, ROWS = 2 * WIDTH, 4 * HEIGHT

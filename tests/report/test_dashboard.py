@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from pangaea.errors import PangaeaError
-from pangaea.report.dashboard import Dashboard, news
+from pangaea.report.page.dashboard import Dashboard, news
 from pangaea.report.records import opened
 from pangaea.study.study import Study
 from tests.study_maker import Maker, make
@@ -178,7 +178,7 @@ def test_somebody_who_may_only_read_sees_a_running_study(tmp_path: Path) -> None
     for folder in (tmp_path, *above):
         folder.chmod(0o755)
     look = (
-        "import os, sys; from pangaea.report.dashboard import Dashboard, news, opened;"
+        "import os, sys; from pangaea.report.page.dashboard import Dashboard, news, opened;"
         "look = lambda: len(news([opened(sys.argv[1])], 0, ''));"
         "before = look(); os.setgid(65534); os.setuid(65534);"
         "print(os.access(sys.argv[1], os.W_OK), os.access(sys.argv[2], os.W_OK));"
@@ -246,7 +246,9 @@ def test_what_cannot_be_shown_is_said_before_anything_is_served(
 
 
 def test_ctrl_c_closes_it_cleanly(paths: dict[str, Path]) -> None:
-    program = "import sys; from pangaea.report.dashboard import serve; serve(sys.argv[1:], port=0)"
+    program = (
+        "import sys; from pangaea.report.page.dashboard import serve; serve(sys.argv[1:], port=0)"
+    )
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", program, paths["finished"]],
         stdout=subprocess.PIPE,

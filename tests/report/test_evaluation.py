@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from pangaea.report import evaluation
+from pangaea.report.terminal import evaluation
 from pangaea.training import tasks
 from pangaea.training.evaluate import Evaluation
 from pangaea.training.result import TrainingResult

@@ -11,13 +11,15 @@ import pytest
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.parser import parse
-from pangaea.report import cost_figure, plot, theme
-from pangaea.report.cost_figure import cost
-from pangaea.report.function_figures import adaptation, curves, gallery, recorded, shape
-from pangaea.report.population_figures import failures, operators, timeline
+from pangaea.report import plot
+from pangaea.report.figures import cost as cost_figure
+from pangaea.report.figures import theme
+from pangaea.report.figures.cost import cost
+from pangaea.report.figures.functions import adaptation, curves, gallery, recorded, shape
+from pangaea.report.figures.population import failures, operators, timeline
+from pangaea.report.figures.search import average, compute, progress
+from pangaea.report.figures.trees import graph, lineage
 from pangaea.report.records import Still, finished, names, opened, steps
-from pangaea.report.search_figures import average, compute, progress
-from pangaea.report.tree_figures import graph, lineage
 from pangaea.study.study import RELU, Study
 from tests.report.conftest import KINDS
 

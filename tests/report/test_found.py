@@ -11,7 +11,7 @@ from rich.console import Console
 
 from pangaea.evolution.strategies import Proposal
 from pangaea.functions.parser import parse
-from pangaea.report import found
+from pangaea.report.terminal import found
 from pangaea.study.settings import settings
 from pangaea.study.study import RELU, Study
 

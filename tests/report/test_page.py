@@ -15,7 +15,7 @@ import pytest
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.parser import parse
 from pangaea.report.formats import write
-from pangaea.report.page import embedded
+from pangaea.report.page.document import embedded
 from pangaea.report.records import Still
 from pangaea.study.study import Study
 from tests.report.conftest import HOSTILE, KINDS

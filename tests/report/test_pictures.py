@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from pangaea.errors import PangaeaError
-from pangaea.report import pictures
+from pangaea.report.figures import pictures
 from pangaea.report.formats import write
 from pangaea.report.records import opened
 

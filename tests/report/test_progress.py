@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pangaea.report import progress
+from pangaea.report.terminal import progress
 
 
 class Clock:

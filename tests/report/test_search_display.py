@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pangaea.report.search import Board, Lines, Screen, display
-from pangaea.study.judge import Job
+from pangaea.report.terminal.search import Board, Lines, Screen, display
 from pangaea.study.settings import settings
 from pangaea.study.study import Study
+from pangaea.workers.judge import Job
 
 
 def job(number: int, function: str, stage: str = "search") -> Job:

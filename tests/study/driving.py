@@ -88,7 +88,7 @@ def _drive(study: Path, judge: str, arguments: list[Any], how: Mapping[str, Any]
     from functools import partial
 
     from pangaea.study import search
-    from pangaea.study.judge import judge as real
+    from pangaea.workers.judge import judge as real
     from tests.study import judges
 
     chosen = real if judge == "real" else partial(getattr(judges, judge), *arguments)
@@ -107,7 +107,7 @@ def _drive(study: Path, judge: str, arguments: list[Any], how: Mapping[str, Any]
 def _serve() -> None:
     import pangaea.study.search  # noqa: F401
     import tests.study.judges  # noqa: F401
-    from pangaea.study.worker import die_with_parent
+    from pangaea.workers.worker import die_with_parent
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:

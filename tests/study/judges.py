@@ -9,7 +9,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from pangaea.study.judge import Job, Judge, Result, failed, stamped
+from pangaea.workers.judge import Job, Judge, Result, failed, stamped
 
 ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
 

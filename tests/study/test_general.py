@@ -10,9 +10,9 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.strategies import Proposal
 from pangaea.functions.parser import parse
 from pangaea.study.general import general
-from pangaea.study.judge import Job
 from pangaea.study.settings import settings
 from pangaea.study.study import Study
+from pangaea.workers.judge import Job
 
 # Fitness in the study; then accuracy on the two tasks.
 WANTED = {

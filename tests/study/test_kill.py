@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from pangaea.study.study import RELU, RERANKED, TESTED, Study
-from tests.study.conftest import ByHand
 from tests.study.driving import Driver, Drivers, until
+from tests.study.fixtures import ByHand
 
 STAGES = ("baseline", "search", "rerank", "test")
 NAP = 0.01

@@ -12,10 +12,10 @@ from pangaea.evolution.strategies import STRATEGIES
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.parser import parse
 from pangaea.study import loop
-from pangaea.study.engine import InProcess
-from pangaea.study.judge import Job, Judge, Result
 from pangaea.study.loop import Search, Stop, Watch
 from pangaea.study.study import Study
+from pangaea.workers.engine import InProcess
+from pangaea.workers.judge import Job, Judge, Result
 from tests.study.judges import diverging, failing, failing_candidates, failing_while, instant
 from tests.study.making import created
 

@@ -15,10 +15,10 @@ import torch
 
 import pangaea as pg
 from pangaea.activation.module import SCOPES, Activation
+from pangaea.data import sets as data
+from pangaea.data.sets import Arrays, Pair
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import networks
-from pangaea.training import data
-from pangaea.training.data import Arrays, Pair
 from pangaea.training.run import Run
 from pangaea.training.tasks import Task
 from tests.random_images import small

@@ -1,0 +1,182 @@
+"""The live page: reads studies while they grow, writes nothing, and stops nothing when closed."""
+
+import gzip
+import hmac
+import ipaddress
+import json
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socketserver import TCPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from pangaea.errors import PangaeaError
+from pangaea.report.page import document as page
+from pangaea.report.records import Still, opened
+
+PORT = 8765
+_COMPRESSED = 50_000  # bytes; what is smaller is sent as it is
+_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+
+def serve(
+    studies: Sequence[Path | str],
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve until Ctrl-C."""
+    with Dashboard(studies, host, port) as server:
+        say(f"dashboard at {server.url} (Ctrl-C closes it; a search goes on without it)")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            say("closed")
+
+
+class Dashboard(ThreadingHTTPServer):
+    """A server of one page and its data; beyond this machine it asks for a token."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(
+        self, studies: Sequence[Path | str], host: str = "127.0.0.1", port: int | None = None
+    ) -> None:
+        self.paths = [Path(study) for study in studies]
+        for path in self.paths:
+            opened(path).close()  # what cannot be shown is said now
+        self.token = None if _loopback(host) else secrets.token_urlsafe(24)
+        self.turn = threading.Lock()  # one answer at a time: the cores belong to the search
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            super().__init__((host, PORT if port is None else port), _Answer)
+        except OSError as error:
+            if port is not None:
+                raise PangaeaError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+            super().__init__((host, 0), _Answer)
+
+    def server_bind(self) -> None:
+        """Without asking the network for the name of this machine, as HTTPServer does."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    @property
+    def url(self) -> str:
+        host, port = str(self.server_address[0]), self.server_address[1]
+        if host in ("0.0.0.0", "::"):
+            host = socket.gethostname()
+        query = f"?token={self.token}" if self.token else ""
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}/{query}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a page that was closed meanwhile
+            super().handle_error(request, client_address)
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Dashboard
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "pangaea", ""
+    timeout = 60
+
+    def do_GET(self) -> None:
+        asked = urlsplit(self.path)
+        query = {name: values[-1] for name, values in parse_qs(asked.query).items()}
+        if not self._allowed(query.get("token", "")):
+            self._send(HTTPStatus.FORBIDDEN, "text/plain", "This dashboard needs its own address.")
+        elif asked.path == "/":
+            self._page()
+        elif asked.path == "/data":
+            self._data(query)
+        else:
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", "There is nothing here.")
+
+    def _allowed(self, token: str) -> bool:
+        if self.server.token is not None:
+            return hmac.compare_digest(token.encode(), self.server.token.encode())
+        # Another site's name that leads to this machine would let its pages read ours.
+        host = self.headers.get("Host", "")
+        return host.rsplit(":", 1)[0] in _NAMES or host in _NAMES
+
+    def _page(self) -> None:
+        try:
+            with self.server.turn, ExitStack() as stack:
+                found = [stack.enter_context(opened(path)) for path in self.server.paths]
+                text = page.document(found, live=True)
+        except PangaeaError as error:
+            self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", f"{error}")
+            return
+        self._send(HTTPStatus.OK, "text/html", text)
+
+    def _data(self, query: dict[str, str]) -> None:
+        """What is new since the page last asked, or 204."""
+        try:
+            number = int(query.get("study", "0"))
+            path = self.server.paths[number]
+        except (ValueError, IndexError):
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", "There is no such study.")
+            return
+        try:
+            with self.server.turn, ExitStack() as stack:
+                found = [stack.enter_context(opened(path)) for path in self.server.paths]
+                answer = news(found, number, query.get("since", ""))
+        except PangaeaError as error:
+            answer = json.dumps({"error": f"{path}: {error}"})
+        if answer is None:
+            self._send(HTTPStatus.NO_CONTENT, "application/json", "")
+        else:
+            self._send(HTTPStatus.OK, "application/json", answer)
+
+    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        if len(body) > _COMPRESSED and "gzip" in self.headers.get("Accept-Encoding", ""):
+            body = gzip.compress(body, 1)
+            self.send_header("Content-Encoding", "gzip")
+        if status != HTTPStatus.NO_CONTENT:
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """A person asked for a dashboard, not for a log."""
+
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def news(studies: Sequence[Still], number: int, since: str) -> str | None:
+    """A study as the page shows it, of its candidates the new ones; None if nothing is new."""
+    if since == page.tag(studies):
+        return None
+    study = studies[number]
+    before = dict(part.split("/", 1) for part in since.split(",") if "/" in part)
+    last = before.get(str(study.created), "")
+    # Of another study, or of one that has lost runs since, the page knows nothing.
+    known = int(last) if last.isdecimal() and int(last) <= study.last else 0
+    return page.finite_json(page.report(study, studies, known) | {"whole": known == 0})

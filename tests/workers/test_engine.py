@@ -1,0 +1,208 @@
+"""Engines: one contract for both, and what Dask's workers may do without stopping a search."""
+
+import importlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client
+
+from pangaea.errors import PangaeaError
+from pangaea.workers import cluster, engine
+from pangaea.workers.engine import Dask, Engine, InProcess
+from pangaea.workers.judge import Job, Judge, Result
+from pangaea.workers.judge import judge as real
+from tests.study import judges
+from tests.study.driving import until
+
+Make = Callable[[Judge], Engine]
+
+
+def job(number: int = 1, seeds: Sequence[int] = (7,), limit: float | None = None) -> Job:
+    return Job(
+        stage="search",
+        candidate=number,
+        function="relu(x)",
+        seeds=tuple(seeds),
+        task="mnist1d",
+        recipe="search",
+        epochs=1,
+        scope=None,
+        data="validation",
+        limit=limit,
+    )
+
+
+def finished(place: Engine, *jobs: Job) -> dict[int | None, list[Result]]:
+    """Submit, and wait for all of them."""
+    place.submit(jobs)
+    found: dict[int | None, list[Result]] = {}
+    until(lambda: found.update({j.candidate: r for j, r in place.wait(0.1)}) or not place.running)
+    return found
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with cluster.client(None, 2, None, 1) as made:
+        yield made
+
+
+class Contract:
+    """What the search loop relies on."""
+
+    def test_a_job_gives_a_result_for_each_of_its_seeds(self, make: Make) -> None:
+        place = make(judges.instant)
+        found = finished(place, job(1, (3, 5, 8)))
+        assert [result["seed"] for result in found[1]] == [3, 5, 8]
+        assert [r["accuracy"] for r in found[1]] == [
+            r["accuracy"] for r in judges.instant(job(1, (3, 5, 8)))
+        ]
+
+    def test_every_job_comes_back_once(self, make: Make) -> None:
+        place = make(judges.instant)
+        jobs = [job(number, (number,)) for number in range(20)]
+        assert place.slots() >= 1
+        place.submit(jobs)
+        assert place.running == 20
+        ended: list[tuple[Job, list[Result]]] = []
+        until(lambda: ended.extend(place.wait(0.1)) or not place.running)
+        assert sorted(one.candidate or 0 for one, _ in ended) == list(range(20))
+        for one, results in ended:
+            assert [result["seed"] for result in results] == [one.candidate]
+
+    def test_an_error_of_the_judge_is_a_result(self, make: Make) -> None:
+        place = make(judges.raising)
+        (one, other) = finished(place, job(1, (3, 5)))[1]
+        assert (one["failure"], one["seed"], other["seed"]) == ("exception", 3, 5)
+        assert one["detail"] == "RuntimeError: this judge has a bad day"
+        assert {"seconds", "finished", "function"} <= one.keys()
+
+    def test_long_results_arrive_whole(self, make: Make) -> None:
+        found = finished(make(judges.long_winded), job(1), job(2))
+        assert [len(results[0]["loss"]) for results in found.values()] == [5000, 5000]
+
+    def test_training_stops_by_itself_at_its_limit(self, make: Make) -> None:
+        (result,) = finished(make(real), job(limit=1e-6))[1]
+        assert result["failure"] == "time limit"
+
+
+class TestInProcess(Contract):
+    @pytest.fixture
+    def make(self) -> Make:
+        return InProcess
+
+    def test_a_lost_gpu_stops_the_search_and_says_how_to_go_on(self) -> None:
+        place = InProcess(partial(judges.failing, "CUDA error"))
+        place.submit([job()])
+        with pytest.raises(PangaeaError, match=r"the GPU is lost to this process .*resume"):
+            place.wait(1)
+
+
+class TestDask(Contract):
+    @pytest.fixture
+    def make(self, client: Any) -> Make:
+        until(lambda: len(client.nthreads()) == 2)
+        return partial(Dask, client)
+
+    @pytest.fixture(autouse=True)
+    def _hurry(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(engine, "_LOOK_SECONDS", 0.1)
+        monkeypatch.setattr(engine, "_GRACE_SECONDS", 0.2)
+
+    def test_a_job_that_kills_each_of_its_workers_is_given_up_after_three(
+        self, make: Make, tmp_path: Path
+    ) -> None:
+        attempts = tmp_path / "attempts"
+        (result,) = finished(make(partial(judges.deadly, attempts, 99)), job())[1]
+        assert result["failure"] == "worker killed"
+        assert attempts.read_text() == "xxx"
+        assert result["finished"] >= result["started"]
+
+    def test_a_job_that_lost_its_worker_once_is_tried_again(
+        self, make: Make, tmp_path: Path
+    ) -> None:
+        attempts = tmp_path / "attempts"
+        (result,) = finished(make(partial(judges.deadly, attempts, 1)), job())[1]
+        assert result["accuracy"] > 0
+        assert attempts.read_text() == "xx"
+
+    @pytest.mark.parametrize("hang", [judges.sleeping, judges.holding])
+    def test_a_job_that_outlasts_its_limit_is_stopped_and_its_worker_replaced(
+        self, make: Make, client: Any, hang: Judge
+    ) -> None:
+        before = {*client.nthreads()}
+        began = time.monotonic()
+        (result,) = finished(make(hang), job(limit=0.3))[1]
+        assert (result["failure"], result["detail"]) == ("time limit", "not done after 0 s")
+        assert time.monotonic() - began < 20
+        until(lambda: len({*client.nthreads()} - before) == 1 and len(client.nthreads()) == 2)
+        found = finished(make(judges.instant), *[job(number) for number in range(10)])
+        assert all(results[0]["accuracy"] for results in found.values())
+
+    def test_a_limit_that_passes_between_two_workers_is_no_reason_to_stop(
+        self, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(engine, "_GRACE_SECONDS", 0.0)
+        judge = partial(judges.deadly, tmp_path / "attempts", 2)
+        found = finished(make(judge), *[job(number, limit=0.01) for number in (1, 2)])
+        assert all(results[0].get("failure") is None for results in found.values())
+
+    def test_a_worker_whose_gpu_is_lost_gets_a_fresh_process_and_no_second_try(
+        self, make: Make, client: Any, tmp_path: Path
+    ) -> None:
+        lost = partial(judges.failing, "CUDA error")
+        judge = partial(judges.once_then, tmp_path / "first", lost, judges.instant)
+        before = {*client.nthreads()}
+        (result,) = finished(make(judge), job())[1]
+        assert result["failure"] == "CUDA error"
+        until(lambda: len({*client.nthreads()} - before) == 1 and len(client.nthreads()) == 2)
+        place = make(partial(judges.napping, 0.2))
+        pids = {r[0]["worker"] for r in finished(place, job(1), job(2)).values()}
+        assert len(pids) == 2
+        assert result["worker"] not in pids
+
+    def test_a_worker_that_cannot_load_the_judge_is_a_sentence(
+        self, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(engine, "_GRACE_SECONDS", 60.0)  # for a worker that is just slow
+        (tmp_path / "only_here.py").write_text("def judge(job): return []")
+        monkeypatch.syspath_prepend(tmp_path)
+        with pytest.raises(PangaeaError, match=r"the worker tcp://.* cannot run .*'only_here'"):
+            make(importlib.import_module("only_here").judge)
+        assert finished(make(judges.instant), job()).keys() == {1}
+
+    def test_a_worker_that_does_not_answer_is_not_waited_for(self, make: Make, client: Any) -> None:
+        hung = client.submit(judges.holding, job(), pure=False)  # of another driver
+        until(lambda: any(client.processing().values()))
+        began = time.monotonic()
+        assert finished(make(judges.instant), job()).keys() == {1}
+        assert time.monotonic() - began < 20
+        (worker,) = [worker for worker, keys in client.processing().items() if hung.key in keys]
+        hung.cancel()
+        until(lambda: not any(client.processing().values()))
+        client.run(engine._kill, workers=[worker], nanny=True)
+
+    def test_two_drivers_of_one_cluster_hear_only_of_their_own_jobs(
+        self, make: Make, client: Any
+    ) -> None:
+        with Client(client.scheduler.address, set_as_default=False) as second:
+            one, other = make(judges.instant), Dask(second, judges.instant)
+            one.submit([job(1)])
+            assert finished(other, job(2)).keys() == {2}
+            until(lambda: one.wait(0.1) or not one.running)
+            assert (one.running, other.running) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"workers": -1}, "workers must be at least 0, got -1"),
+        ({"jobs_per_gpu": 0, "gpus": "all"}, "jobs per GPU must be at least 1, got 0"),
+    ],
+)
+def test_an_impossible_number_of_workers_is_a_sentence(how: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PangaeaError, match=sentence), engine.engine(judges.instant, **how):
+        pass
