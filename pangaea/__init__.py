@@ -19,46 +19,54 @@ if TYPE_CHECKING:
     from pangaea.functions.expression import Expression as Expression
     from pangaea.functions.expression import Function as Function
     from pangaea.report import plot as plot
-    from pangaea.study.search import resume as resume
-    from pangaea.study.search import search as search
+    from pangaea.study.driver import resume as resume
+    from pangaea.study.driver import search as search
     from pangaea.study.study import Study as Study
     from pangaea.study.study import open_study as open_study
-    from pangaea.training.evaluate import Evaluation as Evaluation
-    from pangaea.training.evaluate import evaluate as evaluate
+    from pangaea.tasks.evaluate import Evaluation as Evaluation
+    from pangaea.tasks.evaluate import evaluate as evaluate
+    from pangaea.tasks.evaluate import train as train
+    from pangaea.tasks.evaluate import train_seeds as train_seeds
+    from pangaea.tasks.finding import task as task
+    from pangaea.tasks.finding import tasks as tasks
+    from pangaea.tasks.goal import Goal as Goal
+    from pangaea.tasks.goal import maximize as maximize
+    from pangaea.tasks.goal import minimize as minimize
+    from pangaea.tasks.own import OwnTask
+
+    Task = OwnTask
     from pangaea.training.recipes import Recipe as Recipe
-    from pangaea.training.tasks import Task as Task
-    from pangaea.training.tasks import task as task
-    from pangaea.training.tasks import tasks as tasks
-    from pangaea.training.train import train as train
-    from pangaea.training.train import train_seeds as train_seeds
 
 __version__ = "0.1.0"
 
 # Torch takes a second to import, so nothing is imported before it is asked for.
 _HOME = {
     "Activation": "activation.module",
-    "Evaluation": "training.evaluate",
+    "Evaluation": "tasks.evaluate",
     "Expression": "functions.expression",
     "Function": "functions.expression",
+    "Goal": "tasks.goal",
     "PangaeaError": "errors",
     "ParseError": "errors",
     "Recipe": "training.recipes",
     "Study": "study.study",
-    "Task": "training.tasks",
+    "Task": "tasks.own",
     "catalog": "functions.catalog",
-    "evaluate": "training.evaluate",
+    "evaluate": "tasks.evaluate",
     "equivalent": "functions.equivalence",
     "fingerprint": "functions.equivalence",
+    "maximize": "tasks.goal",
+    "minimize": "tasks.goal",
     "open_study": "study.study",
     "parameter_groups": "activation.module",
     "parse": "functions.catalog",
     "plot": "report.plot",
-    "resume": "study.search",
-    "search": "study.search",
-    "task": "training.tasks",
-    "tasks": "training.tasks",
-    "train": "training.train",
-    "train_seeds": "training.train",
+    "resume": "study.driver",
+    "search": "study.driver",
+    "task": "tasks.finding",
+    "tasks": "tasks.finding",
+    "train": "tasks.evaluate",
+    "train_seeds": "tasks.evaluate",
 }
 
 __all__ = [*_HOME]
@@ -68,7 +76,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'pangaea' has no attribute {name!r}")
     module = import_module(f"pangaea.{_HOME[name]}")
-    value = module if name == "plot" else getattr(module, name)  # the figures' whole module
+    # The figures are a whole module; a task of somebody's own is simply a task to them.
+    value = module if name == "plot" else getattr(module, {"Task": "OwnTask"}.get(name, name))
     globals()[name] = value
     return value
 

@@ -1,6 +1,6 @@
 """Data sets: arrays in; a training, a validation and a test part out, each of its own type.
 
-A new data set is one file that says how its arrays are had, and its entry in `data_sets`.
+A new data set is one file of this folder that holds a `DataSet`.
 """
 
 import os
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
 
 Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]
@@ -147,11 +148,9 @@ def data_set(name: str) -> DataSet:
 
 @cache
 def data_sets() -> Mapping[str, DataSet]:
-    """Every data set by its name."""
-    from pangaea.data import cifar, mnist1d
-
-    known = (mnist1d.MNIST1D, cifar.CIFAR10, cifar.CIFAR100)
-    return {data_set.name: data_set for data_set in known}
+    """Every data set by its name: those that the modules of this folder hold."""
+    values = (value for m in scanning.modules("pangaea.data") for value in vars(m).values())
+    return {value.name: value for value in values if isinstance(value, DataSet)}
 
 
 def data_folder() -> Path:

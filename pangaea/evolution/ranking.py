@@ -1,35 +1,40 @@
-"""Which functions are worth more runs: the best of a history, and the best of several tasks."""
+"""Which functions are worth more runs: the best of the trials, and the best of several tasks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pangaea.evolution.strategies import Evaluated
+from pangaea.evolution.trials import Trial
 from pangaea.functions.equivalence import fingerprint
 
 
-def top(history: Sequence[Evaluated], count: int) -> list[Evaluated]:
-    """The fittest of the whole history, no two of them equivalent (paper, section 3.2)."""
-    worked = (e for e in history if e.fitness > 0)
-    return distinct(sorted(worked, key=lambda e: (-e.fitness, e.number)), count)
+def ranked(trials: Iterable[Trial]) -> list[Trial]:
+    """Those that have a score, the best first."""
+    scored = [(-t.score, t.number, t) for t in trials if t.score is not None]
+    return [trial for *_, trial in sorted(scored, key=lambda row: row[:2])]
 
 
-def distinct(ranked: Iterable[Evaluated], count: int) -> list[Evaluated]:
+def top(trials: Iterable[Trial], count: int) -> list[Trial]:
+    """The best of all trials, no two of them equivalent (paper, section 3.2)."""
+    return distinct(ranked(trials), count)
+
+
+def distinct(trials: Iterable[Trial], count: int) -> list[Trial]:
     """The first ones of which no two are equivalent."""
-    found: dict[str, Evaluated] = {}
-    for candidate in ranked:
-        if len(found) == count:
+    by_mark: dict[str, Trial] = {}
+    for trial in trials:
+        if len(by_mark) == count:
             break
-        found.setdefault(fingerprint(candidate.function), candidate)
-    return list(found.values())
+        by_mark.setdefault(fingerprint(trial.function), trial)
+    return list(by_mark.values())
 
 
 def pareto(scores: Mapping[str, Sequence[float]]) -> list[str]:
     """The names that no other one dominates: as good everywhere and better somewhere."""
 
     def dominated(name: str) -> bool:
-        own = scores[name]
+        mine = scores[name]
         return any(
-            all(a >= b for a, b in zip(other, own, strict=True)) and tuple(other) != tuple(own)
-            for other in scores.values()
+            all(a >= b for a, b in zip(others, mine, strict=True)) and tuple(others) != tuple(mine)
+            for others in scores.values()
         )
 
     return [name for name in scores if not dominated(name)]

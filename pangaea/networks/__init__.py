@@ -1,47 +1,51 @@
-"""The networks that functions are judged in, each built around an activation of one's choice."""
+"""The networks that functions are judged in, each built around an activation of one's choice.
+
+A network is a function of a file in this folder, decorated with `named`.
+"""
 
 import re
-from collections.abc import Callable
+from functools import cache
 
 from torch import nn
 
+from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.networks.all_cnn import all_cnn_c
-from pangaea.networks.layers import ActivationFactory, Shape
-from pangaea.networks.resnet import resnet_v1, resnet_v2
-from pangaea.networks.small_cnn import small_cnn
-from pangaea.networks.wide_resnet import wide_resnet
+from pangaea.networks.layers import ActivationFactory, Network, Shape
 
-__all__ = ["ActivationFactory", "network", "networks"]
+__all__ = ["ActivationFactory", "Network", "network", "networks", "recipe_of"]
 
-# The digits of a name are the builder's first arguments.
-_BUILDERS: dict[str, Callable[..., nn.Module]] = {
-    r"wrn-([0-9]{1,4})-([0-9]{1,2})": wide_resnet,
-    r"resnet-v1-([0-9]{1,4})": resnet_v1,
-    r"resnet-v2-([0-9]{1,4})": resnet_v2,
-    r"all-cnn-c": all_cnn_c,
-    r"small-cnn": small_cnn,
-}
+
+@cache
+def _known() -> tuple[Network, ...]:
+    modules = scanning.modules(__name__)
+    declared = (getattr(value, "network", None) for m in modules for value in vars(m).values())
+    return tuple(dict.fromkeys(known for known in declared if isinstance(known, Network)))
 
 
 def networks() -> tuple[str, ...]:
     """The paper's networks and the default one; any other valid depth or width works too."""
-    return (
-        *("wrn-10-4", "wrn-16-8"),
-        *(f"resnet-v1-{depth}" for depth in (20, 32, 44, 56, 110)),
-        *("resnet-v2-56", "resnet-v2-110"),
-        *("all-cnn-c", "small-cnn"),
-    )
+    return tuple(name for known in _known() for name in known.examples)
+
+
+def recipe_of(name: str) -> str:
+    """Which recipe a network is trained with."""
+    return _matching(name)[0].recipe
 
 
 def network(
     name: str, activation: ActivationFactory, *, classes: int, shape: Shape = (3, 32, 32)
 ) -> nn.Module:
     """The network of this name, for inputs of this shape."""
-    for pattern, build in _BUILDERS.items():
-        if match := re.fullmatch(pattern, name):
-            axes = "(channels, length)" if build is small_cnn else "(channels, height, width)"
-            if len(shape) != len(axes.split()):
-                raise PangaeaError(f"the inputs of {name} have shape {axes}, got {shape}")
-            return build(*map(int, match.groups()), activation, classes=classes, shape=shape)
+    known, digits = _matching(name)
+    if len(shape) != len(known.axes):
+        raise PangaeaError(
+            f"the inputs of {name} have shape ({', '.join(known.axes)}), got {shape}"
+        )
+    return known.build(*digits, activation, classes=classes, shape=shape)
+
+
+def _matching(name: str) -> tuple[Network, tuple[int, ...]]:
+    for known in _known():
+        if match := re.fullmatch(known.pattern, name):
+            return known, tuple(map(int, match.groups()))
     raise UnknownNameError("network", name, networks())

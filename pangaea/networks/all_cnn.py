@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from pangaea.networks.layers import ActivationFactory, GlobalAveragePool, Shape, strided
+from pangaea.networks.layers import ActivationFactory, GlobalAveragePool, Shape, named, strided
 
 DROPOUT = 0.5
 
@@ -28,6 +28,7 @@ def glorot(layer: nn.Conv2d) -> nn.Conv2d:
     return layer
 
 
+@named("all-cnn-c", recipe="all-cnn-c")
 def all_cnn_c(activation: ActivationFactory, *, classes: int, shape: Shape) -> nn.Module:
     """All-CNN-C, with no activation after the first strided convolution, as listed."""
     whole = strided(shape, 96, 1)

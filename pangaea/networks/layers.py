@@ -1,6 +1,8 @@
 """What the networks are made of: layers as Keras's CIFAR example initialises them, and stages."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
@@ -11,6 +13,36 @@ Shape = tuple[int, ...]
 
 # Called once per activation with the shape of the features there: (C, H, W) or (C, L).
 ActivationFactory = Callable[[Shape], nn.Module]
+
+_Builder = TypeVar("_Builder", bound=Callable[..., nn.Module])
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network by its name, whose digits are its builder's first arguments."""
+
+    pattern: str
+    examples: tuple[str, ...]  # the names that are listed
+    recipe: str
+    axes: tuple[str, ...]  # of its inputs
+    build: Callable[..., nn.Module]
+
+
+def named(
+    pattern: str,
+    *examples: str,
+    recipe: str,
+    axes: tuple[str, ...] = ("channels", "height", "width"),
+) -> Callable[[_Builder], _Builder]:
+    """Make a builder known under names such as these."""
+
+    def decorate(build: _Builder) -> _Builder:
+        known: Any = build
+        known.network = Network(pattern, examples or (pattern,), recipe, axes, build)
+        return build
+
+    return decorate
+
 
 # PyTorch's defaults, which reproduced the paper's WRN-10-4.
 BATCH_NORM_EPSILON = 1e-5

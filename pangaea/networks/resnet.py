@@ -12,6 +12,7 @@ from pangaea.networks.layers import (
     blocks_per_stage,
     convolution,
     linear,
+    named,
     normalized,
     stages,
     strided,
@@ -76,6 +77,11 @@ def shortcut(inputs: Shape, channels: int, stride: int) -> nn.Module:
     return convolution(inputs[0], channels, 1, stride)
 
 
+@named(
+    r"resnet-v1-([0-9]{1,4})",
+    *(f"resnet-v1-{n}" for n in (20, 32, 44, 56, 110)),
+    recipe="resnet-v1",
+)
 def resnet_v1(
     depth: int, activation: ActivationFactory, *, classes: int, shape: Shape
 ) -> nn.Module:
@@ -89,6 +95,7 @@ def resnet_v1(
     return nn.Sequential(*layers, GlobalAveragePool(), linear(features[0], classes))
 
 
+@named(r"resnet-v2-([0-9]{1,4})", "resnet-v2-56", "resnet-v2-110", recipe="resnet-v2")
 def resnet_v2(
     depth: int, activation: ActivationFactory, *, classes: int, shape: Shape
 ) -> nn.Module:

@@ -6,7 +6,7 @@ last in memory.
 
 from torch import nn
 
-from pangaea.networks.layers import ActivationFactory, Shape, linear, normalized
+from pangaea.networks.layers import ActivationFactory, Shape, linear, named, normalized
 
 CHANNELS = 16
 # Halving early costs half the time and leaves room for a better function. On MNIST-1D, ReLU and
@@ -14,6 +14,7 @@ CHANNELS = 16
 STRIDES = (2, 2, 2, 1, 1)
 
 
+@named("small-cnn", recipe="small-cnn", axes=("channels", "length"))
 def small_cnn(activation: ActivationFactory, *, classes: int, shape: Shape) -> nn.Module:
     """Five convolutions, each with batch norm and activation, and a linear layer."""
     channels, length = shape

@@ -10,6 +10,7 @@ from pangaea.networks.layers import (
     blocks_per_stage,
     convolution,
     linear,
+    named,
     normalized,
     stages,
     strided,
@@ -44,6 +45,7 @@ class WideBlock(nn.Module):
         return z
 
 
+@named(r"wrn-([0-9]{1,4})-([0-9]{1,2})", "wrn-10-4", "wrn-16-8", recipe="wrn")
 def wide_resnet(
     depth: int, widening: int, activation: ActivationFactory, *, classes: int, shape: Shape
 ) -> nn.Module:

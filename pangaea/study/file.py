@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pangaea.errors import PangaeaError
+from pangaea.study import migration
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = """
 create table about (name text primary key, value text not null) without rowid;
 create table candidates (
@@ -23,29 +24,38 @@ create table candidates (
     function text not null,
     parent integer references candidates(number),
     mutation text not null,
-    seed integer not null,
     proposed real not null
 );
 create table runs (
-    position integer primary key,
+    run integer primary key,
     stage text not null,
     candidate integer references candidates(number),
     function text not null,
+    task text not null,
+    scope text,
+    budget integer not null,
     seed integer not null,
-    accuracy real,
+    part text not null,
+    asked real not null
+);
+create index runs_by_stage on runs(stage) where stage <> 'search';
+create index runs_by_candidate on runs(candidate) where candidate is not null;
+create table results (
+    position integer primary key,
+    run integer not null unique references runs(run),
+    score real,
     failure text,
     detail text,
     seconds real not null,
+    measured text,
     peak_memory integer,
     device text,
     worker text,
     started real,
     finished real not null
 );
-create unique index one_result_for_a_candidate on runs(candidate) where candidate is not null;
-create unique index one_run_for_a_seed on runs(stage, function, seed) where candidate is null;
 create table curves (
-    run integer primary key references runs(position),
+    run integer primary key references runs(run),
     curves text not null
 );
 """
@@ -102,11 +112,13 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
 
 
 def write(path: Path) -> tuple[Path, sqlite3.Connection, "Lock"]:
-    """An existing study to go on with, and the right to write it."""
+    """An existing study to go on with, and the right to write it; an earlier one is migrated."""
     read(path).close()
     lock = Lock(path)
     try:
         with sentences(path):
+            if _version(path) < SCHEMA_VERSION:
+                _migrate(path)
             return path, _durable(path), lock
     except BaseException:
         lock.release()
@@ -114,10 +126,22 @@ def write(path: Path) -> tuple[Path, sqlite3.Connection, "Lock"]:
 
 
 def read(path: Path) -> sqlite3.Connection:
-    """An existing study, to look at; refused untouched if it is not one, or a newer one."""
+    """An existing study, to look at; refused untouched if it is not one, or a newer one.
+
+    One of an earlier schema is shown as a copy in memory.
+    """
     if not path.is_file():
         raise PangaeaError(f"there is no study at {path}")
     _recognize(path)
+    with sentences(path):
+        connection = _reading(path)
+        if connection.execute("pragma user_version").fetchone()[0] == SCHEMA_VERSION:
+            return connection
+        with contextlib.closing(connection):
+            return _migrated(connection)
+
+
+def _reading(path: Path) -> sqlite3.Connection:
     with sentences(path):
         try:
             return _identified(path, "mode=ro")
@@ -245,6 +269,39 @@ def _identified(path: Path, how: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _version(path: Path) -> int:
+    with contextlib.closing(_connect(path, "mode=ro")) as connection:
+        (version,) = connection.execute("pragma user_version").fetchone()
+        return int(version)
+
+
+def _migrated(old: sqlite3.Connection) -> sqlite3.Connection:
+    """The same study in memory, in today's schema."""
+    memory = sqlite3.connect(":memory:", isolation_level=None)
+    old.backup(memory)
+    migration.migrate(memory, SCHEMA)
+    memory.execute(f"pragma user_version={SCHEMA_VERSION}")
+    return memory
+
+
+def _migrate(path: Path) -> None:
+    """Put today's schema in the file's place, at once and whole; what it was stays beside it."""
+    with contextlib.closing(_connect(path, "mode=rw")) as old:
+        old.execute("pragma wal_checkpoint(truncate)")
+        old.execute("pragma journal_mode=delete")
+        version = old.execute("pragma user_version").fetchone()[0]
+        kept, aside = _beside(path, f".schema-{version}"), _beside(path, ".new")
+        aside.unlink(missing_ok=True)
+        with contextlib.closing(_migrated(old)) as memory:
+            with contextlib.closing(_connect(aside, "mode=rwc")) as new:
+                memory.backup(new)
+            _sync(aside)
+    if not kept.exists():
+        os.link(path, kept)
+    aside.rename(path)
+    _sync(path.parent)
 
 
 def _remote(path: Path) -> bool:

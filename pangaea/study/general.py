@@ -1,9 +1,10 @@
 """General functions (paper, section 5.3): good on several tasks, found by specialized searches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import pareto, top
@@ -11,13 +12,28 @@ from pangaea.functions.catalog import LEARNABLE
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.paper import FIGURES
 from pangaea.functions.parser import parse
-from pangaea.study.loop import Search, Stop, Watch
-from pangaea.study.settings import defaults
-from pangaea.study.study import RERANKED, TESTED, Study
-from pangaea.training.tasks import task as find_task
+from pangaea.locating import settled
+from pangaea.study.driver import runner
+from pangaea.study.runner import Stop, Watch
+from pangaea.study.settings import settings
+from pangaea.study.stages import GENERAL
+from pangaea.study.study import RERANKED, TESTED, Study, Wanted
+from pangaea.tasks.evaluate import own_seeds
+from pangaea.tasks.finding import task as find_task
+from pangaea.tasks.task import Task
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import Judge
 from pangaea.workers.judge import judge as train_and_judge
+from pangaea.workers.place import Place
+
+_PLACE = {field.name for field in fields(Place)}
+
+
+class _Member(NamedTuple):
+    """A function of the pool, judged in the scope in which it was found."""
+
+    function: str
+    scope: str | None
 
 
 def general(
@@ -26,77 +42,110 @@ def general(
     *,
     out: Path | str = "general.study",
     runs: int = 2,
-    workers: int | None = None,
-    gpus: str | None = None,
-    jobs_per_gpu: int | None = None,
-    cluster: str | None = None,
     watch: Watch | None = None,
     judge: Judge = train_and_judge,
+    **given: Any,
 ) -> list[dict[str, Any]]:
     """The studies' top tens scored on every task; a row for each function, the general ones first.
 
-    The runs are kept in the file `out`; the same call goes on with what is in it.
+    The runs are kept in the file `out`; the same call goes on with what is in it. `given` says
+    where they happen, as for a search.
     """
-    pool, chosen, own = _pool(studies)
-    names = list(dict.fromkeys(tasks or own))
-    for name in names:
-        find_task(name)
+    place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
+    if given:
+        raise TypeError(f"general() got an unexpected keyword argument {min(given)!r}")
+    pool, chosen, searched = _pool(studies)
+    on = {name: find_task(name) for name in dict.fromkeys(map(settled, tasks or searched))}
+    if place.cluster is None:
+        for task in on.values():
+            task.prepare()
+    several = next((task for task in on.values() if task.fast_on_gpu), next(iter(on.values())))
     with (
         Stop() as stop,
-        engine(judge, workers, gpus, jobs_per_gpu, cluster) as place,
-        _kept(Path(out), names[0]) as study,
+        engine(judge, place.suited(several)) as workers,
+        _kept(Path(out), *next(iter(on.items()))) as study,
     ):
-        search = Search(study, place, watch or Watch(), stop)
-        for name in names:
-            search.judge(f"general {name}", pool, runs, task=name)
-        scores = {
-            function: {name: _score(study, name, function) for name in names} for function in pool
-        }
-    return _rows(scores, chosen)
+        runner(study, workers, watch or Watch(), stop).complete(
+            [
+                _wanted(name, task, member, seed)
+                for name, task in on.items()
+                for member in pool
+                for seed in own_seeds(0, f"{name}/{member.function}", runs)
+            ]
+        )
+        scores = _scores(study, on)
+    return _rows(scores, on, chosen)
 
 
-def _pool(studies: Sequence[Path | str]) -> tuple[list[str], set[str], list[str]]:
+def _wanted(name: str, task: Task, member: _Member, seed: int) -> Wanted:
+    return Wanted(
+        stage=GENERAL.name,
+        candidate=None,
+        function=member.function,
+        task=name,
+        scope=member.scope,
+        budget=task.budgets[GENERAL.budget],
+        seed=seed,
+        part=GENERAL.part,
+    )
+
+
+def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], list[str]]:
     """The top tens together, no two equivalent; the marks of those already chosen; the tasks."""
-    pool: dict[str, str] = {}
+    pool: dict[str, _Member] = {}
     chosen: set[str] = set()
     tasks = []
     for path in studies:
         with Study.open(path) as study:
             tasks.append(study.settings.task)
-            for candidate in top(study.history(), RERANKED):
-                pool.setdefault(fingerprint(candidate.function), candidate.text)
+            for trial in top(study.trials(), RERANKED):
+                member = _Member(trial.text, study.settings.scope)
+                pool.setdefault(fingerprint(trial.function), member)
             chosen |= {fingerprint(parse(row["function"])) for row in study.best(TESTED)}
     if not pool:
         raise PangaeaError("these studies have no function that could be trained")
     return list(pool.values()), chosen, tasks
 
 
-def _kept(path: Path, task: str) -> Study:
+def _kept(path: Path, name: str, task: Task) -> Study:
     if path.exists():
         study = Study.resume(path)
         if study.proposed():
             study.close()
             raise PangaeaError(f"{path} is the study of a search: choose another file for the runs")
         return study
-    return Study.create(path, defaults(task), {}, find_task(task).data_set.classes)
+    return Study.create(path, settings({"task": name}, task), task.about())
 
 
-def _score(study: Study, task: str, function: str) -> float:
-    """Mean validation accuracy; a failed run counts as chance."""
-    chance = 100 / find_task(task).data_set.classes
-    runs = [run for run in study.runs(f"general {task}") if run["function"] == function]
-    return fmean(chance if run["accuracy"] is None else run["accuracy"] for run in runs)
+def _scores(study: Study, on: Mapping[str, Task]) -> dict[str, dict[str, float]]:
+    """By function and task, the mean validation score."""
+    runs: dict[str, dict[str, list[float | None]]] = {}
+    for run in study.runs(GENERAL.name):
+        if run["task"] in on:
+            by_task = runs.setdefault(run["function"], {})
+            by_task.setdefault(run["task"], []).append(run["score"])
+    return {
+        function: {name: fmean(task.goal.worths(by_task[name])) for name, task in on.items()}
+        for function, by_task in runs.items()
+        if by_task.keys() == on.keys()
+    }
 
 
-def _rows(scores: dict[str, dict[str, float]], chosen: set[str]) -> list[dict[str, Any]]:
+def _rows(
+    scores: dict[str, dict[str, float]], on: Mapping[str, Task], chosen: set[str]
+) -> list[dict[str, Any]]:
+    oriented = {
+        function: [task.goal.oriented(by_task[name]) for name, task in on.items()]
+        for function, by_task in scores.items()
+    }
     baselines = {
         fingerprint(parse(figure.function))
         for figure in FIGURES
         if figure.group.endswith("baseline") and figure.name not in LEARNABLE
-    }
-    best = set(pareto({name: list(own.values()) for name, own in scores.items()}))
+    } | {fingerprint(parse(task.baseline)) for task in on.values()}
+    best = set(pareto(oriented))
     rows = []
-    for function, own in scores.items():
+    for function, by_task in scores.items():
         mark = fingerprint(parse(function))
         reasons = {
             "dominated": function not in best,
@@ -107,9 +156,9 @@ def _rows(scores: dict[str, dict[str, float]], chosen: set[str]) -> list[dict[st
         rows.append(
             {
                 "function": function,
-                "scores": own,
+                "scores": by_task,
                 "general": discarded is None,
                 "discarded": discarded,
             }
         )
-    return sorted(rows, key=lambda row: (not row["general"], -fmean(row["scores"].values())))
+    return sorted(rows, key=lambda row: (not row["general"], -fmean(oriented[row["function"]])))

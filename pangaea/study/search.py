@@ -1,111 +1,161 @@
-"""A search from Python: `search` begins a study, `resume` goes on with one."""
+"""The search: which runs, in which order, from the baseline to the test."""
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from itertools import count
-from pathlib import Path
-from typing import Any
+import hashlib
+from collections.abc import Sequence
 
-from pangaea.study.loop import Search, Stop, Watch
-from pangaea.study.settings import DEFAULT_TASK, settings
-from pangaea.study.study import Study
-from pangaea.training.tasks import Task
-from pangaea.training.tasks import task as find_task
-from pangaea.workers.engine import engine
-from pangaea.workers.judge import Job, Judge, Result
-from pangaea.workers.judge import judge as train_and_judge
+from pangaea.errors import PangaeaError
+from pangaea.evolution.ranking import top
+from pangaea.evolution.strategies import strategy
+from pangaea.evolution.trials import Again, Measured, Trial, generator
+from pangaea.study.runner import Runner
+from pangaea.study.stages import BASELINE, PROMOTION, PROPOSED, RERANK, SEARCH, TEST, Stage
+from pangaea.study.study import RERANK_RUNS, RERANKED, TESTED, Run, Study, Wanted, standing
+from pangaea.workers.judge import Result
 
-Callback = Callable[[dict[str, Any]], None]
-
-
-def search(
-    task: str | None = None,
-    *,
-    study: Path | str | None = None,
-    settings_file: Path | str | None = None,
-    workers: int | None = None,
-    gpus: str | None = None,
-    jobs_per_gpu: int | None = None,
-    cluster: str | None = None,
-    callback: Callback | None = None,
-    watch: Watch | None = None,
-    judge: Judge = train_and_judge,
-    **given: Any,
-) -> Study:
-    """Search for activation functions; returns the study, which is also a file.
-
-    `given` are settings: candidates, population, sample, threshold, strategy, scope, epochs, seed,
-    timeout, rerank, runs. `callback` is told each result, a row of plain values. A search that was
-    interrupted goes on with `resume`.
-    """
-    chosen = settings(given | {"task": task}, settings_file)
-    on = find_task(chosen.task)
-    recipes = {
-        "search": asdict(on.recipe("search", chosen.epochs)),
-        "full": asdict(on.recipe("full")),
-    }
-    path = free_name(chosen.task) if study is None else Path(study)
-    _fetch(on, cluster)
-    with (
-        Stop() as stop,
-        engine(judge, workers, gpus or _gpus(on, workers, cluster), jobs_per_gpu, cluster) as place,
-        Study.create(path, chosen, recipes, on.data_set.classes) as made,
-    ):
-        Search(made, place, watch or _Calling(callback), stop).run()
-    return Study.open(path)
+BASELINE_RUNS = 3
+# Failures that need not be the function's fault. So many in a row, and the baseline is tried again.
+_OUTSIDE = ("exception", "worker killed", "CUDA error", "out of memory", "time limit")
+_SUSPICIOUS = 10
 
 
-def resume(
-    study: Path | str,
-    *,
-    workers: int | None = None,
-    gpus: str | None = None,
-    jobs_per_gpu: int | None = None,
-    cluster: str | None = None,
-    callback: Callback | None = None,
-    watch: Watch | None = None,
-    judge: Judge = train_and_judge,
-) -> Study:
-    """Go on with a study where it was stopped, here or on another machine."""
-    with Study.open(study) as found:
-        on = find_task(found.settings.task)
-    _fetch(on, cluster)
-    with (
-        Stop() as stop,
-        engine(judge, workers, gpus or _gpus(on, workers, cluster), jobs_per_gpu, cluster) as place,
-        Study.resume(study) as found,
-    ):
-        Search(found, place, watch or _Calling(callback), stop).run()
-    return Study.open(study)
+class Search:
+    """Takes a study from where it stands to its end."""
 
+    def __init__(self, study: Study, runner: Runner) -> None:
+        self.study, self.runner = study, runner
+        self.settings, self.goal = study.settings, study.goal
+        self.trials: list[Trial] = study.trials()
+        self._places = {trial.number: i for i, trial in enumerate(self.trials)}
+        self._propose = strategy(self.settings.strategy).propose
+        self._tuning = self.settings.oriented(self.goal)
+        self._numbered = study.proposed()  # candidates
+        self._asked = study.asked(PROPOSED)  # runs that the strategy proposed
+        self._ended = sum(len(trial.runs) for trial in self.trials)
+        self._bad = 0  # failures in a row that need not be the functions' fault
 
-def free_name(task: str) -> Path:
-    """`mnist1d.study`, or `mnist1d-2.study` if that exists, and so on."""
-    stem = re.sub(r"[^A-Za-z0-9.]+", "-", task)
-    names = (Path(f"{stem}{'' if n == 1 else f'-{n}'}.study") for n in count(1))
-    return next(name for name in names if not name.exists())
+    def run(self) -> None:
+        runs = self.study.runs(BASELINE.name)
+        failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
+        self._need_baseline(max(BASELINE_RUNS, len(runs) + failed))
+        self._evolve()
+        if self.settings.rerank:
+            self._judge(RERANK, top(self.trials, RERANKED), RERANK_RUNS)
+        if self.settings.runs and self.trials:
+            rows = standing(self.study, top(self.trials, RERANKED))[:TESTED]
+            best = [self.trials[self._places[row["number"]]] for row in rows]
+            self._judge(TEST, best, self.settings.runs, baseline=True)
+        self.runner.clear()
 
+    def _evolve(self) -> None:
+        """Keep every worker busy until C proposed runs have their result."""
+        total = self.settings.candidates
+        if self._ended >= total:
+            return
+        waiting = self.study.pending(PROPOSED)
+        self.runner.watch.stage(self.study, SEARCH.name, self._ended, total)
 
-def _fetch(task: Task, cluster: str | None) -> None:
-    """Download the data once, before several workers of this machine want it."""
-    if cluster is None and not task.data_set.here():
-        task.data_set.load()
+        def more(free: int) -> list[Run]:
+            runs: list[Run] = []
+            while len(runs) < free and not self._suspicious() and (waiting or self._asked < total):
+                runs.append(waiting.pop(0) if waiting else self._next())
+            return runs
 
+        self.runner.loop(more, self._note)
+        while self._ended < total:  # too many failed in a row: is it them, or the machine?
+            self._bad = 0
+            self._need_baseline(len(self.study.runs(BASELINE.name)) + 1)
+            self.runner.loop(more, self._note)
 
-def _gpus(task: Task, workers: int | None, cluster: str | None) -> str | None:
-    """Images are trained on the GPUs where there are any; the small default task gains nothing."""
-    import torch
+    def _next(self) -> Run:
+        """Ask for what the strategy proposes."""
+        number = self._asked + 1
+        proposal = self._propose(self.trials, generator(self.settings.seed, number), self._tuning)
+        self._asked = number
+        seed = self._seed(SEARCH, str(number))
+        if isinstance(proposal, Again):
+            text = self.trials[self._places[proposal.number]].text
+            wanted = self._wanted(PROMOTION, proposal.number, text, seed)
+            return self.study.ask(wanted._replace(budget=proposal.budget))
+        self._numbered += 1
+        self.study.add(self._numbered, proposal)
+        wanted = self._wanted(SEARCH, self._numbered, str(proposal.function), seed)
+        if proposal.budget is not None:
+            wanted = wanted._replace(budget=proposal.budget)
+        return self.study.ask(wanted)
 
-    here = workers is None and cluster is None and task.name != DEFAULT_TASK
-    return "all" if here and torch.cuda.is_available() else None
+    def _note(self, run: Run, result: Result) -> None:
+        """Let the strategy see a result."""
+        wanted, score, failure = run.wanted, result.get("score"), result.get("failure")
+        assert wanted.candidate is not None
+        measured = Measured(wanted.budget, None if score is None else self.goal.oriented(score))
+        place = self._places.get(wanted.candidate)
+        if place is None:
+            self._places[wanted.candidate] = len(self.trials)
+            parent = self.study.parent(wanted.candidate)
+            self.trials.append(
+                Trial(
+                    wanted.candidate,
+                    wanted.function,
+                    parent,
+                    (measured,),
+                    result["seconds"],
+                    failure,
+                )
+            )
+        else:
+            trial = self.trials[place]
+            self.trials[place] = trial.after(measured, result["seconds"], failure)
+        self._ended += 1
+        self._bad = self._bad + 1 if failure in _OUTSIDE else 0
 
+    def _suspicious(self) -> bool:
+        return self._bad >= max(_SUSPICIOUS, 2 * self.runner.engine.slots())
 
-class _Calling(Watch):
-    def __init__(self, callback: Callback | None) -> None:
-        self._callback = callback
+    def _judge(
+        self, stage: Stage, trials: Sequence[Trial], runs: int, *, baseline: bool = False
+    ) -> None:
+        """Train each function so many times, with seeds that no other function has."""
+        functions: dict[str, int | None] = {self.study.baseline: None} if baseline else {}
+        for trial in trials:
+            functions.setdefault(trial.text, trial.number)
+        self.runner.complete(
+            [
+                self._wanted(stage, number, text, self._seed(stage, f"{text}/{k}"))
+                for text, number in functions.items()
+                for k in range(runs)
+            ]
+        )
 
-    def result(self, study: Study, job: Job, results: Sequence[Result]) -> None:
-        if self._callback is not None:
-            for result in results:
-                self._callback({"stage": job.stage, "number": job.candidate} | result)
+    def _need_baseline(self, runs: int) -> None:
+        """If not even the baseline can be trained, no candidate can."""
+        text = self.study.baseline
+        self.runner.complete(
+            [self._wanted(BASELINE, None, text, self._seed(BASELINE, str(k))) for k in range(runs)]
+        )
+        last = self.study.runs(BASELINE.name)[-1]
+        if last["failure"] is not None:
+            raise PangaeaError(
+                f"the baseline {text} itself cannot be trained on {self.settings.task} "
+                f"({last['failure']}: {last['detail']}), so the search has stopped; mend that, "
+                f"then `pangaea resume {self.study.path}`"
+            )
+
+    def _wanted(self, stage: Stage, candidate: int | None, function: str, seed: int) -> Wanted:
+        budget = self.study.task["budgets"][stage.budget]
+        if stage.budget == "search" and self.settings.budget is not None:
+            budget = self.settings.budget
+        return Wanted(
+            stage=stage.name,
+            candidate=candidate,
+            function=function,
+            task=self.settings.task,
+            scope=self.settings.scope,
+            budget=budget,
+            seed=seed,
+            part=stage.part,
+        )
+
+    def _seed(self, stage: Stage, what: str) -> int:
+        """Every run has its own seed; what was searched with one is tested with another."""
+        text = f"{self.settings.seed}/{stage.name}/{what}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1

@@ -3,100 +3,143 @@
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.evolution import strategies
-from pangaea.evolution.strategies import STRATEGIES
+from pangaea.functions.space import PRESETS, Space, space
+from pangaea.settings import Declaration, Declared, checked, declarations, setting
+from pangaea.tasks.goal import Goal
+from pangaea.tasks.task import Task
+from pangaea.training.how import PRECISIONS
 
 DEFAULT_TASK = "mnist1d"
 SCOPES = ("layer", "channel", "neuron")
+_FORMER = {"epochs": "budget"}  # what a setting was called before
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The paper's, as they stand; see `defaults` for those of a task."""
+class Settings(Declared):
+    """Of the search itself, as in the paper; those of its strategy are in `tuning`."""
 
-    task: str = DEFAULT_TASK
-    strategy: str = "evolution"
-    candidates: int = 1000  # C: how many functions are tried
-    population: int = 64  # P
-    sample: int = 16  # S
-    threshold: float = 20.0  # V, in percent
-    scope: str | None = None  # None: the paper's choice
-    epochs: int | None = None  # the search recipe compressed to so many
-    seed: int = 0
-    timeout: float | None = None  # seconds for a candidate
-    rerank: bool = True
-    runs: int = 10  # of each of the best three on test data; 0: no test
+    task: str = setting(
+        DEFAULT_TASK, "What to search on: one of `pangaea tasks`, or your own, my_task.py:task."
+    )
+    candidates: int = setting(1000, "C: functions to try.", least=1, most=10_000_000)
+    strategy: str = setting("evolution", "How functions are proposed.")
+    preset: str = setting("paper", "The space of functions to search.", names=PRESETS)
+    operators: str | None = setting(None, "Only these operators: relu,tanh,mul.")
+    exclude: str | None = setting(None, "None of these operators: bessel_i0e,bessel_i1e.")
+    scope: str | None = setting(
+        None, "layer, channel or neuron. Default: the paper's choice.", names=SCOPES
+    )
+    budget: int | None = setting(
+        None, "How long a candidate trains, in the task's unit, such as epochs.", least=1
+    )
+    seed: int = setting(0, "Of everything that is drawn.", least=0)
+    timeout: float | None = setting(
+        None, "Seconds after which a candidate has failed.", above=0, most=1e9
+    )
+    precision: str | None = setting(
+        None, "bf16 or fp32. Default: bf16 on a GPU, fp32 elsewhere.", names=PRECISIONS
+    )
+    rerank: bool = setting(True, "Train the best ten again with the full budget.")
+    runs: int = setting(
+        10, "Test runs of each of the best three; 0 for no test.", least=0, most=100_000
+    )
+    tuning: strategies.Settings = field(default_factory=strategies.Settings)
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for field in fields(self):
-            object.__setattr__(
-                self, field.name, _checked(field.name, getattr(self, field.name), hints)
-            )
-        if self.strategy not in STRATEGIES:
-            raise UnknownNameError("strategy", self.strategy, STRATEGIES)
-        if self.scope is not None and self.scope not in SCOPES:
-            raise UnknownNameError("scope", self.scope, SCOPES)
-        _ = self.evolution
-        for name, least in (("candidates", 1), ("epochs", 1), ("seed", 0), ("runs", 0)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise PangaeaError(f"{name} must be at least {least}, got {value}")
-        if self.timeout is not None and not self.timeout > 0:
-            raise PangaeaError(f"timeout must be above 0 seconds, got {self.timeout}")
+        super().__post_init__()
+        if not isinstance(self.tuning, strategies.strategy(self.strategy).settings):
+            object.__setattr__(self, "tuning", strategies.strategy(self.strategy).settings())
+        object.__setattr__(self, "tuning", replace(self.tuning, space=self._space()))
 
-    @property
-    def evolution(self) -> strategies.Settings:
-        return strategies.Settings(
-            population=self.population, sample=self.sample, threshold=self.threshold
-        )
+    def _space(self) -> Space:
+        return space(self.preset, self.operators, self.exclude)
+
+    def oriented(self, goal: Goal) -> strategies.Settings:
+        """What the strategy is told: scores in its settings so that larger is better."""
+        changes: dict[str, Any] = {
+            declared.name: None if value is None else goal.oriented(value)
+            for declared in declarations(type(self.tuning))
+            if declared.limits["score"]
+            for value in (self._score(declared.name, goal),)
+        }
+        return replace(self.tuning, **changes)
+
+    def _score(self, name: str, goal: Goal) -> float | None:
+        value: float | None = getattr(self.tuning, name)
+        return goal.threshold if value is None and name == "threshold" else value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A setting of the search or of its strategy."""
+        return getattr(self, name, getattr(self.tuning, name, default))
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Flat, as on the command line and in a settings file."""
+        names = [d.name for d in (*declarations(Settings), *declarations(type(self.tuning)))]
+        return {name: self.get(name) for name in names}
 
 
-# Minutes on two cores instead of a thousand GPU runs.
-_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    DEFAULT_TASK: {"strategy": "thrifty", "candidates": 200, "population": 20, "sample": 5}
-}
+def known(strategy: str | None = None) -> dict[str, Declaration]:
+    """Every setting of a search with this strategy, or with any."""
+    tuned = (
+        strategies.strategies().values() if strategy is None else [strategies.strategy(strategy)]
+    )
+    owners: list[type] = [Settings, *(one.settings for one in tuned)]
+    return {d.name: d for owner in owners for d in declarations(owner)}
 
 
-def defaults(task: str = DEFAULT_TASK) -> Settings:
-    """The paper's settings, and smaller ones for the default task."""
-    return Settings(task=task, **_DEFAULTS.get(task, {}))
+def flat(given: Mapping[str, Any]) -> Settings:
+    """Settings from plain values, those of the strategy among them."""
+    values = {_FORMER.get(name, name): value for name, value in given.items()}
+    name = checked(known()["strategy"], values.get("strategy", Settings.strategy))
+    tuned = strategies.strategy(name).settings
+    names = {d.name for d in declarations(tuned)}
+    for key in values:
+        if key not in known(name):
+            if key in known():
+                raise PangaeaError(
+                    f"the strategy {name} has no setting {key}; it has "
+                    f"{', '.join(sorted(names)) or 'none of its own'}"
+                )
+            raise UnknownNameError("setting", key, known(name))
+    tuning = tuned(**{key: value for key, value in values.items() if key in names})
+    return Settings(**{k: v for k, v in values.items() if k not in names}, tuning=tuning)
 
 
-def settings(given: Mapping[str, Any], file: Path | str | None = None) -> Settings:
+def settings(
+    given: Mapping[str, Any], task: Task, file: Mapping[str, Any] | None = None
+) -> Settings:
     """A task's defaults, changed by what a settings file says, changed by what was given.
 
-    `None` means not given.
+    `None` means not given. A default that the strategy does not know is left out.
     """
-    said = {} if file is None else read(Path(file))
-    said |= {name: value for name, value in given.items() if value is not None}
-    known = {field.name for field in fields(Settings)}
-    for name in said:
-        if name not in known:
-            raise UnknownNameError("setting", name, known)
-    task = _checked("task", said.get("task", DEFAULT_TASK), get_type_hints(Settings))
-    return replace(defaults(task), **said)
+    said = {_FORMER.get(name, name): value for name, value in (file or {}).items()}
+    said |= {_FORMER.get(name, name): value for name, value in given.items() if value is not None}
+    strategy = checked(
+        known()["strategy"],
+        said.get("strategy", task.defaults.get("strategy", Settings.strategy)),
+    )
+    suited = {k: v for k, v in task.defaults.items() if k in known(strategy)}
+    return flat(suited | {"strategy": strategy} | said)
 
 
-def read(file: Path) -> dict[str, Any]:
+def read(file: Path | str) -> dict[str, Any]:
+    """A settings file."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
         raise PangaeaError(f"the settings file {file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise PangaeaError(f"the settings file {file} is not TOML: {error}") from None
 
 
 def toml(chosen: Settings) -> str:
-    """The settings as a file that `settings` reads; what is None is left out as a comment."""
+    """The settings as a file that `read` reads; what is None is left out as a comment."""
     lines = []
     for name, value in chosen.as_dict().items():
         if value is None:
@@ -105,15 +148,3 @@ def toml(chosen: Settings) -> str:
             plain = json.dumps(value, ensure_ascii=False)
             lines.append(f"{name} = {repr(value) if isinstance(value, float) else plain}")
     return "\n".join(lines) + "\n"
-
-
-def _checked(name: str, value: Any, hints: Mapping[str, Any]) -> Any:
-    """The value as its type, or an error that says which type it must have."""
-    allowed = get_args(hints[name]) or (hints[name],)
-    if float in allowed and type(value) is int:
-        return float(value)
-    if type(value) not in allowed:
-        kinds = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-        wanted = next(kinds[kind] for kind in allowed if kind in kinds)
-        raise PangaeaError(f"{name} must be {wanted}, got {value!r}")
-    return value

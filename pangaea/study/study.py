@@ -1,41 +1,57 @@
-"""A study: one search with its settings, every candidate and every result, in one file."""
+"""A study: one search with its settings, every candidate, run and result, in one file."""
 
 import json
 import platform
 import sqlite3
-import statistics
 import time
-from contextlib import AbstractContextManager, closing
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError
-from pangaea.evolution.ranking import distinct
-from pangaea.evolution.strategies import Evaluated, Proposal
+from pangaea.evolution.ranking import top
+from pangaea.evolution.trials import Measured, Proposal, Trial
 from pangaea.study import file
-from pangaea.study.settings import Settings
+from pangaea.study.settings import Settings, flat
+from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST
+from pangaea.tasks.goal import Goal
 
 RERANKED = 10  # the paper's top ten are trained again,
-RERANK_RUNS = 2  # twice each with the full recipe,
+RERANK_RUNS = 2  # twice each with the full budget,
 TESTED = 3  # and the best three are tested
-RELU = "relu(x)"
 
-_RUN = (
-    *("stage", "candidate", "function", "seed", "accuracy", "failure", "detail"),
-    *("seconds", "peak_memory", "device", "worker", "started", "finished"),
+_RESULT = (
+    *("score", "failure", "detail", "seconds", "measured", "peak_memory"),
+    *("device", "worker", "started", "finished"),
 )
-_CURVES = ("loss", "training", "validation", "parameters")
+_INSERT_RESULT = f"insert into results (run, {', '.join(_RESULT)}) values (?{', ?' * len(_RESULT)})"
+_PROPOSED = f"stage in ({', '.join(map(repr, PROPOSED))})"
+_ENDED = (
+    "select r.*, position, score, failure, detail, seconds, measured, peak_memory, device, worker,"
+    " started, finished from results join runs r using (run)"
+)
 
 
-class Candidate(NamedTuple):
-    """A function proposed by the search."""
+class Wanted(NamedTuple):
+    """A run to ask for."""
+
+    stage: str
+    candidate: int | None
+    function: str
+    task: str
+    scope: str | None
+    budget: int
+    seed: int
+    part: str  # of the data
+
+
+class Run(NamedTuple):
+    """A run that was asked for, with its number in the study."""
 
     number: int
-    function: str
-    parent: int | None
-    mutation: str
-    seed: int
+    wanted: Wanted
 
 
 class Study:
@@ -47,10 +63,11 @@ class Study:
         self._lock = lock
         try:
             about = dict(self._rows("select name, value from about"))
-            self.settings = Settings(**json.loads(about["settings"]))
+            self.settings: Settings = flat(json.loads(about["settings"]))
+            self.task: dict[str, Any] = json.loads(about["task"])  # what it keeps of its task
+            self.goal = Goal(**self.task["goal"])
+            self.baseline = str(self.task["baseline"])
             self.versions: dict[str, str] = json.loads(about["versions"])
-            self.recipes: dict[str, Any] = json.loads(about["recipes"])  # by name: search and full
-            self.chance = 100 / int(about["classes"])
             self.created = float(about["created"])
         except PangaeaError:
             self.close()
@@ -60,15 +77,12 @@ class Study:
             raise PangaeaError(f"{path} is damaged: {error}") from None
 
     @classmethod
-    def create(
-        cls, path: Path | str, settings: Settings, recipes: dict[str, Any], classes: int
-    ) -> "Study":
-        """A new study, and the right to write it."""
+    def create(cls, path: Path | str, settings: Settings, task: dict[str, Any]) -> "Study":
+        """A new study, and the right to write it; `task` is what a task says about itself."""
         about = {
             "settings": json.dumps(settings.as_dict()),
+            "task": json.dumps(task),
             "versions": json.dumps(versions()),
-            "recipes": json.dumps(recipes),
-            "classes": str(classes),
             "created": str(time.time()),
         }
         return cls(*file.create(Path(path), about))
@@ -96,28 +110,38 @@ class Study:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # What a driver writes.
+
     def transaction(self) -> AbstractContextManager[None]:
         """What is recorded inside is on the disk, all of it, when it ends."""
         return file.transaction(self._connection, self.path)
 
-    def add(self, number: int, proposal: Proposal, seed: int) -> Candidate:
+    def add(self, number: int, proposal: Proposal) -> None:
         """Record a candidate."""
-        made = Candidate(number, str(proposal.function), proposal.parent, proposal.mutation, seed)
         self._connection.execute(
-            "insert into candidates values (?, ?, ?, ?, ?, ?)", (*made, time.time())
+            "insert into candidates values (?, ?, ?, ?, ?)",
+            (number, str(proposal.function), proposal.parent, proposal.mutation, time.time()),
         )
-        return made
 
-    def record(self, stage: str, candidate: int | None, result: dict[str, Any]) -> None:
-        """Record what a training run gave."""
-        row = result | {"stage": stage, "candidate": candidate}
-        places = ", ".join(f":{name}" for name in _RUN)
-        position = self._connection.execute(
-            f"insert into runs ({', '.join(_RUN)}) values ({places})",
-            {name: row.get(name) for name in _RUN},
+    def ask(self, wanted: Wanted) -> Run:
+        """Record a run before it is submitted."""
+        number = self._connection.execute(
+            "insert into runs (stage, candidate, function, task, scope, budget, seed, part, asked)"
+            " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*wanted, time.time()),
         ).lastrowid
-        curves = {name: result[name] for name in _CURVES if result.get(name)}
-        self._connection.execute("insert into curves values (?, ?)", (position, json.dumps(curves)))
+        assert number is not None
+        return Run(number, wanted)
+
+    def record(self, run: int, result: dict[str, Any]) -> None:
+        """Record what came of a run; a second result for it is refused."""
+        measured = result.get("values")
+        row = result | {"measured": json.dumps(measured) if measured else None}
+        self._connection.execute(_INSERT_RESULT, (run, *(row.get(name) for name in _RESULT)))
+        if result.get("curves"):
+            self._connection.execute(
+                "insert into curves values (?, ?)", (run, json.dumps(result["curves"]))
+            )
 
     # What there is to read.
 
@@ -131,126 +155,172 @@ class Study:
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
-    def history(self) -> list[Evaluated]:
-        """The candidates that have their result, in the order in which they were evaluated."""
+    def trials(self) -> list[Trial]:
+        """The candidates that have a result, in the order in which their first ones came."""
         rows = self._rows(
-            "select candidate, function, coalesce(accuracy, 0.0) from runs"
-            " where candidate is not null order by position"
+            "select candidate, c.function, parent, budget, score, seconds, failure"
+            " from results join runs using (run) join candidates c on number = candidate"
+            f" where {_PROPOSED} order by position"
         )
-        return [Evaluated(*row) for row in rows]
+        trials: dict[int, Trial] = {}
+        oriented = self.goal.oriented
+        for number, text, parent, budget, score, seconds, failure in rows:
+            run = Measured(budget, None if score is None else oriented(score))
+            before = trials.get(number)
+            trials[number] = (
+                Trial(number, text, parent, (run,), seconds, failure)
+                if before is None
+                else before.after(run, seconds, failure)
+            )
+        return list(trials.values())
 
-    def pending(self) -> list[Candidate]:
-        """The candidates that wait for their result."""
+    def asked(self, stages: Sequence[str]) -> int:
+        """How many runs of these stages there are, with and without a result."""
+        places = ", ".join("?" * len(stages))
+        ((count,),) = self._rows(f"select count(*) from runs where stage in ({places})", *stages)
+        return int(count)
+
+    def pending(self, stages: Sequence[str]) -> list[Run]:
+        """The runs of these stages that wait for their result."""
+        places = ", ".join("?" * len(stages))
         rows = self._rows(
-            "select number, function, parent, mutation, seed from candidates where number not in"
-            " (select candidate from runs where candidate is not null) order by number"
+            "select run, stage, candidate, function, task, scope, budget, seed, part from runs"
+            f" where stage in ({places}) and run not in (select run from results) order by run",
+            *stages,
         )
-        return [Candidate(*row) for row in rows]
+        return [Run(row[0], Wanted(*row[1:])) for row in rows]
 
     def proposed(self) -> int:
         """How many candidates there are, with and without a result."""
         ((count,),) = self._rows("select count(*) from candidates")
         return int(count)
 
+    def parent(self, number: int) -> int | None:
+        """The candidate that a candidate is a child of."""
+        ((parent,),) = self._rows("select parent from candidates where number = ?", number)
+        return None if parent is None else int(parent)
+
     def table(self) -> list[dict[str, Any]]:
         """A row for each candidate, plain values; `pandas.DataFrame(study.table())` works.
 
-        A candidate that waits for its result has the fitness None, one that failed has 0.
+        `score` is the mean at the largest budget that gave one; a candidate that waits for its
+        first result, or whose runs all failed, has none. The rest is of the last run.
         """
-        return self._dicts(
-            "select number, c.function, parent, mutation, c.seed, proposed, position,"
-            " iif(position is null, null, coalesce(accuracy, 0.0)) as fitness, failure, detail,"
-            " seconds, peak_memory, device, worker, started, finished"
-            " from candidates c left join runs r on r.candidate = c.number order by number"
+        rows = self._dicts(
+            "select number, c.function, parent, mutation, proposed, budget, seed, run, position,"
+            " score, failure, detail, seconds, peak_memory, device, worker, started, finished"
+            f" from candidates c left join runs r on r.candidate = number and {_PROPOSED}"
+            " left join results using (run) order by number, position"
         )
+        table: dict[int, dict[str, Any]] = {}
+        several: dict[int, list[dict[str, Any]]] = {}
+        for row in rows:
+            number = row["number"]
+            if number in table:
+                several.setdefault(number, [table[number]]).append(row)
+            table[number] = row
+            row["runs"] = int(row["position"] is not None)
+        for number, runs in several.items():
+            table[number] = self._together(runs)
+        return list(table.values())
 
-    def runs(self, stage: str) -> list[dict[str, Any]]:
-        """The runs of a stage, in the order in which they ended: baseline, search, rerank, test."""
-        # Only the search has candidates; an index finds the few runs of the other stages.
-        which = "not null" if stage == "search" else "null"
-        return self._dicts(
-            f"select * from runs where candidate is {which} and stage = ? order by position", stage
-        )
+    def _together(self, runs: list[dict[str, Any]]) -> dict[str, Any]:
+        """One row for a candidate of several runs; those without a result come first in SQL."""
+        ended = [run for run in runs if run["position"] is not None]
+        measured = tuple(Measured(run["budget"], run["score"]) for run in ended)
+        score = Trial(0, "", None, measured).score
+        last = (ended or runs)[-1]
+        failure = None if score is not None else last["failure"]
+        first = {"position": ended[0]["position"]} if ended else {}
+        seconds = {"seconds": sum(run["seconds"] for run in ended)} if ended else {}
+        return last | first | seconds | {"score": score, "failure": failure, "runs": len(ended)}
 
-    def curves(self, position: int) -> dict[str, Any]:
-        """A run's loss and accuracies by epoch, and its parameters' means by epoch and layer."""
-        rows = self._rows("select curves from curves where run = ?", position)
+    def runs(self, stage: str | None = None) -> list[dict[str, Any]]:
+        """The runs that have ended, of one stage or of all, in the order in which they did."""
+        if stage is None:
+            rows = self._dicts(f"{_ENDED} order by position")
+        else:
+            # An index finds the few runs of the stages that are not the search.
+            few = "" if stage == SEARCH.name else f" and stage <> '{SEARCH.name}'"
+            rows = self._dicts(f"{_ENDED} where stage = ?{few} order by position", stage)
+        for row in rows:
+            row["values"] = json.loads(row.pop("measured") or "{}")
+        return rows
+
+    def curves(self, run: int) -> dict[str, Any]:
+        """A run's loss and scores by epoch, and its parameters' means by epoch and layer."""
+        rows = self._rows("select curves from curves where run = ?", run)
         return dict(json.loads(rows[0][0])) if rows else {}
 
-    def accuracies(self, stage: str) -> dict[str, list[float]]:
-        """By function; a failed run counts as chance."""
-        found: dict[str, list[float]] = {}
+    def scores(self, stage: str) -> dict[str, list[float | None]]:
+        """By function; None for a run that failed."""
+        scores: dict[str, list[float | None]] = {}
         for run in self.runs(stage):
-            value = self.chance if run["accuracy"] is None else run["accuracy"]
-            found.setdefault(run["function"], []).append(value)
-        return found
+            scores.setdefault(run["function"], []).append(run["score"])
+        return scores
 
-    def validations(self) -> dict[str, list[float]]:
-        """By function, on validation data in every run of the full recipe; a failure is chance."""
-        found = self.accuracies("rerank")
-        for run in self.runs("test"):
-            curve = self.curves(run["position"]).get("validation")
-            if run["accuracy"] is None:
-                found.setdefault(run["function"], []).append(self.chance)
-            elif curve:
-                found.setdefault(run["function"], []).append(curve[max(curve, key=int)])
-        return found
+    def validations(self) -> dict[str, list[float | None]]:
+        """By function, on validation data in every run of the full budget."""
+        scores = self.scores(RERANK.name)
+        for run in self.runs(TEST.name):
+            if run["failure"] is not None or "validation" in run["values"]:
+                scores.setdefault(run["function"], []).append(run["values"].get("validation"))
+        return scores
 
     @property
-    def relu(self) -> float | None:
-        """ReLU's validation accuracy with the search recipe."""
-        runs = [r["accuracy"] for r in self.runs("baseline") if r["accuracy"] is not None]
-        return statistics.fmean(runs) if runs else None
+    def baseline_score(self) -> float | None:
+        """The baseline's mean on validation data with the search's budget."""
+        scores = [run["score"] for run in self.runs(BASELINE.name) if run["score"] is not None]
+        return self.goal.mean(scores)
 
     def failures(self) -> dict[str, int]:
-        """How many candidates failed, by reason."""
+        """How many of the search's runs failed, by reason."""
         rows = self._rows(
-            "select failure, count(*) from runs where candidate is not null and failure is not null"
-            " group by failure order by count(*) desc, failure"
+            f"select failure, count(*) from results join runs using (run) where {_PROPOSED}"
+            " and failure is not null group by failure order by count(*) desc, failure"
         )
         return dict(rows)
 
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
-        """The best functions, no two equivalent: reranked ones by their mean, then by fitness.
+        """The best functions, no two equivalent: reranked ones by their mean, then by score.
 
-        Those that were tested come in the order of their mean validation accuracy in all runs of
-        the full recipe, of which there are more than reranking had.
+        Those that were tested come in the order of their mean validation score in all runs of the
+        full budget, of which there are more than reranking had.
         """
-        rerank, test, relu = self.accuracies("rerank"), self.accuracies("test"), self.relu
-        full = self.validations()
-        rows = []
-        for candidate in self._top(max(count, RERANKED)):
-            again = rerank.get(candidate.text)
-            ((position, seconds),) = self._rows(
-                "select position, seconds from runs where candidate = ?", candidate.number
-            )
-            rows.append(
-                {
-                    "number": candidate.number,
-                    "function": candidate.text,
-                    "fitness": candidate.fitness,
-                    "gain": None if relu is None else candidate.fitness - relu,
-                    "reranked": statistics.fmean(again) if again else None,
-                    "validation": statistics.fmean(full[candidate.text]) if again else None,
-                    "test": test.get(candidate.text),
-                    "seconds": seconds,
-                    "position": position,
-                }
-            )
-        rows.sort(key=lambda r: (-(r["reranked"] or 0.0), -r["fitness"], r["number"]))
-        first = rows[:TESTED]
-        if self.settings.runs and all(len(r["test"] or ()) >= self.settings.runs for r in first):
-            first.sort(key=lambda r: -(r["validation"] or 0.0))
-        return [*first, *rows[TESTED:]][:count]
+        return standing(self, top(self.trials(), max(count, RERANKED)))[:count]
 
-    def _top(self, count: int) -> list[Evaluated]:
-        """As `ranking.top` of the history, of which SQLite need not tell all."""
-        ranked = (
-            "select candidate, function, accuracy from runs where candidate is not null"
-            " and accuracy > 0 order by accuracy desc, candidate"
+
+def standing(study: Study, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """The best candidates in their final order, with what each stage found of them."""
+    goal, baseline = study.goal, study.baseline_score
+    rerank, test, full = study.scores(RERANK.name), study.scores(TEST.name), study.validations()
+
+    def order(mean: float | None) -> float:
+        return float("inf") if mean is None else -goal.oriented(mean)
+
+    rows: list[dict[str, Any]] = []
+    for trial in trials:
+        assert trial.score is not None
+        score = goal.oriented(trial.score)
+        again = rerank.get(trial.text)
+        rows.append(
+            {
+                "number": trial.number,
+                "function": trial.text,
+                "score": score,
+                "gain": None if baseline is None else goal.gain(score, baseline),
+                "reranked": goal.mean(again) if again else None,
+                "validation": goal.mean(full[trial.text]) if again else None,
+                "test": test.get(trial.text),
+                "seconds": trial.cost,
+            }
         )
-        with file.sentences(self.path), closing(self._connection.execute(ranked)) as rows:
-            return distinct((Evaluated(*row) for row in rows), count)
+    rows.sort(key=lambda r: (order(r["reranked"]), order(r["score"]), r["number"]))
+    first = rows[:TESTED]
+    runs = study.settings.runs
+    if runs and all(len(row["test"] or ()) >= runs for row in first):
+        first.sort(key=lambda r: order(r["validation"]))
+    return [*first, *rows[TESTED:]]
 
 
 def open_study(path: Path | str) -> Study:
@@ -260,10 +330,10 @@ def open_study(path: Path | str) -> Study:
 
 def versions() -> dict[str, str]:
     """Of everything that a result may depend on."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    known = {"python": platform.python_version(), "platform": platform.platform()}
     for package in ("pangaea", "torch", "numpy", "dask", "distributed", "mnist1d", "triton"):
         try:
-            found[package] = version(package)
+            known[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found | {"sqlite": sqlite3.sqlite_version}
+    return known | {"sqlite": sqlite3.sqlite_version}

@@ -31,7 +31,7 @@ class Recipe:
     flip: bool = False
     pad: int = 0  # random crops of images padded by so many pixels
     judge_every: int = 1  # epochs between two points of the validation curve
-    valid_above: float = 0.0  # runs that end below this training accuracy (%) count as failed
+    valid_above: float = 0.0  # runs that end below this score on the training data have failed
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1:
@@ -114,22 +114,17 @@ SMALL_CNN = Recipe(
 )
 
 
-def recipes(network: str) -> dict[str, Recipe]:
-    """`full` (the paper's final training), `search` (compressed) and `pau` for a network."""
-    if network.startswith("wrn"):
-        full, search = WRN, WRN.compressed(100)
-    elif network.startswith("resnet-v1"):
-        full, search = RESNET_V1, RESNET_V1.compressed(100)
-    elif network.startswith("resnet-v2"):
-        full, search = RESNET_V2, RESNET_V2.compressed(100)
-    elif network == "all-cnn-c":
-        full = search = ALL_CNN_C
-    else:
-        full, search = SMALL_CNN, SMALL_CNN.compressed(20)
-    return {"full": full, "search": search, "pau": _pau(full)}
+# By name, with the epochs of a search, whose recipe is the full one compressed.
+RECIPES = {
+    "wrn": (WRN, 100),
+    "resnet-v1": (RESNET_V1, 100),
+    "resnet-v2": (RESNET_V2, 100),
+    "all-cnn-c": (ALL_CNN_C, ALL_CNN_C.epochs),
+    "small-cnn": (SMALL_CNN, 20),
+}
 
 
-def _pau(full: Recipe) -> Recipe:
+def pau(full: Recipe) -> Recipe:
     """The special set-up that PAU needs (appendix on learnable activation functions)."""
     return replace(
         full,

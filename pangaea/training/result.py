@@ -6,19 +6,21 @@ from typing import Any
 
 @dataclass(kw_only=True)
 class TrainingResult:
-    """Accuracies are percentages. A curve's point is what an epoch ended with."""
+    """A run that ended: its score, or why there is none. Curves have the ends of epochs."""
 
     task: str
     function: str
     scope: str | None
+    budget: int
     seed: int
-    data: str  # what `accuracy` was measured on: validation or test
-    accuracy: float | None = None  # of the last epoch; None for a run that failed
+    part: str  # of the data, on which `score` was measured: validation or test
+    score: float | None = None  # of the last epoch; None for a run that failed
     failure: str | None = None  # diverged, exploded, out of memory, untrained
     detail: str | None = None
+    values: dict[str, float] = field(default_factory=dict)  # what else was measured, by name
     loss: list[float] = field(default_factory=list)  # on the training data, by epoch
-    training: list[float] = field(default_factory=list)  # accuracy on it, by epoch
-    validation: dict[int, float] = field(default_factory=dict)  # epoch to accuracy
+    training: list[float] = field(default_factory=list)  # score on it, by epoch
+    validation: dict[int, float] = field(default_factory=dict)  # epoch to score
     parameters: dict[str, list[list[float]]] = field(default_factory=dict)
     """Each activation parameter's mean, by epoch (the first before training) and layer."""
     seconds: float = 0.0

@@ -4,26 +4,42 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from pangaea.activation.module import Activation, Scope, Spec, resolve
 from pangaea.activation.normalized import fuse
 from pangaea.data.batches import TrainingBatches, judging_batches
+from pangaea.data.sets import DataSet
 from pangaea.training import start
 from pangaea.training.half import HalfWeights, halve
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
-from pangaea.training.tasks import Task
 
-# Cross-entropy of a network that still learns is below 20; beyond this it never comes back.
+# The loss of a network that still learns is below 20; beyond this it never comes back.
 EXPLODED = 1e4
 # A look at the loss makes the host wait for the GPU: every 32 steps it costs nothing measurable.
 LOOK_EVERY = {"cuda": 32, "cpu": 1}
 _WARMUP_STEPS = 3  # before a graph is captured: libraries choose their algorithms then
+
+
+class Subject(Protocol):
+    """What is trained: a network around a function, data, and what is asked of its outputs."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def data_set(self) -> DataSet: ...
+
+    def build(self, function: Spec, scope: Scope | None) -> nn.Module: ...
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The mean over a batch of what is minimised."""
+
+    def total(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The sum over a batch of that of which the score is the mean."""
 
 
 class Run:
@@ -31,32 +47,35 @@ class Run:
 
     def __init__(
         self,
-        task: Task,
+        subject: Subject,
         function: Spec,
         recipe: Recipe,
         seed: int,
         *,
         scope: Scope | None = None,
-        data: str = "validation",
+        part: str = "validation",
         device: torch.device,
         dtype: torch.dtype,
         compiled: bool = False,
     ) -> None:
-        self.recipe, self.seed, self.device = recipe, seed, device
+        self.subject, self.recipe, self.seed, self.device = subject, recipe, seed, device
         self.result = TrainingResult(
-            task=task.name,
+            task=subject.name,
             function=str(resolve(function)),
             scope=scope,
+            budget=recipe.epochs,
             seed=seed,
-            data=data,
+            part=part,
             device=start.device_name(device),
         )
         self._started = time.perf_counter()
         self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         with self._context():
-            training, validation, test, normal = start.parts(task, recipe, device, data == "test")
-            torch.manual_seed(start.stream(seed, 0))
-            model = task.build(function, scope)
+            training, validation, test, normal = start.parts(
+                subject.data_set, recipe, device, part == "test"
+            )
+            torch.manual_seed(start.derived_seed(seed, 0))
+            model = subject.build(function, scope)
             self.model = model.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
             halve(self.model, dtype)
             fuse(self.model, self.stream is not None)
@@ -74,8 +93,9 @@ class Run:
 
     def _prepare(self) -> None:
         recipe, device = self.recipe, self.device
-        self.generator = torch.Generator(device).manual_seed(start.stream(self.seed, 1))
-        torch.manual_seed(start.stream(self.seed, 2))  # dropout draws from the global generator
+        self.generator = torch.Generator(device).manual_seed(start.derived_seed(self.seed, 1))
+        # Dropout draws from the global generator.
+        torch.manual_seed(start.derived_seed(self.seed, 2))
         self._weights = list(self.model.parameters())
         self.activations = [m for m in self.model.modules() if isinstance(m, Activation)]
         groups = start.groups(self.model, recipe)
@@ -103,7 +123,7 @@ class Run:
         self.taken = torch.zeros(1, dtype=torch.int64, device=device)  # steps so far
         self.place = torch.zeros(1, dtype=torch.int64, device=device)  # step within the epoch
         self.loss = torch.zeros((), device=device)
-        self.correct = torch.zeros((), dtype=torch.int64, device=device)
+        self.total = torch.zeros((), dtype=torch.float64, device=device)
         self._means: list[Tensor] = []
         self._note_parameters()
 
@@ -132,7 +152,7 @@ class Run:
             self.at = 0
 
     @property
-    def part(self) -> float:
+    def share(self) -> float:
         """What part of the training is done."""
         if self.done:
             return 1.0
@@ -145,7 +165,7 @@ class Run:
         with self._context():
             self._order = self.generator.get_state()
             self.batches.refill(self.generator)
-            for counter in (self.place, self.loss, self.correct):
+            for counter in (self.place, self.loss, self.total):
                 counter.zero_()
             self._ready()
 
@@ -159,8 +179,8 @@ class Run:
         inputs = self.batches.inputs.index_select(0, self.place)[0]
         labels = self.batches.labels.index_select(0, self.place)[0]
         self.rate.copy_(self.rates.index_select(0, self.taken)[0])
-        logits = self._forward(self.batches.as_input(inputs)).float()
-        loss = F.cross_entropy(logits, labels)
+        outputs = self._forward(self.batches.as_input(inputs)).float()
+        loss = self.subject.loss(outputs, labels)
         self._forget()
         loss.backward()  # type: ignore[no-untyped-call]
         for weights in self._half:
@@ -170,7 +190,7 @@ class Run:
             weights.spread()
         with torch.no_grad():
             self.loss += loss
-            self.correct += (logits.argmax(1) == labels).sum()
+            self.total += self.subject.total(outputs, labels)
             self.place += 1
             self.taken += 1
 
@@ -201,7 +221,7 @@ class Run:
         momentum = [state["momentum_buffer"] for state in self.optimizer.state.values()]
         masters = [weights.master for weights in self._half]
         model = [*self.model.parameters(), *masters, *self.model.buffers()]
-        return [*model, *momentum, self.taken, self.place, self.loss, self.correct, self.rate]
+        return [*model, *momentum, self.taken, self.place, self.loss, self.total, self.rate]
 
     def _healthy(self) -> bool:
         """Has the loss stayed finite and sane in this epoch? If not, the run ends here."""
@@ -217,28 +237,29 @@ class Run:
         return False
 
     def fail(self, reason: str, detail: str) -> None:
-        self.result.failure, self.result.detail, self.result.accuracy = reason, detail, None
+        self.result.failure, self.result.detail, self.result.score = reason, detail, None
         self.close()
 
     def _end_epoch(self) -> None:
         with self._context():
             count = self.batches.steps * self.batches.batch
             self.result.loss.append(self.loss.item() / self.batches.steps)
-            self.result.training.append(100 * self.correct.item() / count)
+            self.result.training.append(self.total.item() / count)
             self._note_parameters()
             self.epoch += 1
             last = self.epoch == self.recipe.epochs
             if last or self.epoch % self.recipe.judge_every == 0:
-                self.result.validation[self.epoch] = self._accuracy(self._validation)
+                self.result.validation[self.epoch] = self._score(self._validation)
             if last:
                 self._finish()
 
     def _finish(self) -> None:
-        self.result.accuracy = (
-            self.result.validation[self.epoch] if self._test is None else self._accuracy(self._test)
-        )
+        self.result.score = self.result.validation[self.epoch]
+        if self._test is not None:
+            self.result.values["validation"] = self.result.score
+            self.result.score = self._score(self._test)
         if self.result.training[-1] < self.recipe.valid_above:
-            self.fail("untrained", f"training accuracy ended at {self.result.training[-1]:.2f}%")
+            self.fail("untrained", f"the training score ended at {self.result.training[-1]:.2f}")
         self.close()
 
     def close(self) -> None:
@@ -272,7 +293,7 @@ class Run:
         self.epoch, self.at = saved["epoch"], saved["at"]
         self.result = TrainingResult(**saved["result"])
         self._started -= self.result.seconds
-        if self.result.accuracy is not None or self.result.failure is not None:
+        if self.result.score is not None or self.result.failure is not None:
             self._started, self.done = time.perf_counter() - self.result.seconds, True
             return
         with self._context(), torch.no_grad():
@@ -308,10 +329,10 @@ class Run:
                 ]
                 self._means.append(torch.stack(means))
 
-    def _accuracy(self, batches: list[tuple[Tensor, Tensor]]) -> float:
+    def _score(self, batches: list[tuple[Tensor, Tensor]]) -> float:
         self.model.eval()
-        correct = torch.zeros((), dtype=torch.int64, device=self.device)
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
         with torch.no_grad():
             for inputs, labels in batches:
-                correct += (self.model(inputs).argmax(1) == labels).sum()
-        return 100 * correct.item() / sum(len(labels) for _, labels in batches)
+                total += self.subject.total(self.model(inputs), labels)
+        return total.item() / sum(len(labels) for _, labels in batches)

@@ -19,10 +19,9 @@ from pangaea.data.sets import (
     test_data,
 )
 from pangaea.training.recipes import Recipe
-from pangaea.training.tasks import Task
 
 
-def stream(seed: int, purpose: int) -> int:
+def derived_seed(seed: int, purpose: int) -> int:
     """Independent seeds for the weights, the order of the data and the noise of a run."""
     return int(np.random.SeedSequence((seed, purpose)).generate_state(1, np.uint64)[0] >> 1)
 
@@ -44,17 +43,17 @@ _PARTS: dict[
 
 
 def parts(
-    task: Task, recipe: Recipe, device: torch.device, with_test: bool
+    data_set: DataSet, recipe: Recipe, device: torch.device, with_test: bool
 ) -> tuple[TrainingData, ValidationData, TestData | None, Normalization]:
     """The data on the device, kept there for the next candidate."""
-    key = (task.data_set, recipe.featurewise, device)
+    key = (data_set, recipe.featurewise, device)
     if key not in _PARTS:
-        training, validation = split(task.data_set)
+        training, validation = split(data_set)
         normal = normalization(training, featurewise=recipe.featurewise)
         _PARTS.clear()  # one data set at a time
         _PARTS[key] = training.to(device), validation.to(device), normal.to(device)
     training, validation, normal = _PARTS[key]
-    test = test_data(task.data_set).to(device) if with_test else None
+    test = test_data(data_set).to(device) if with_test else None
     return training, validation, test, normal
 
 

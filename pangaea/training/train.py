@@ -1,6 +1,7 @@
-"""Training: one function, one network, one data set, one recipe, one seed or several."""
+"""Training: one function, one subject, one recipe, one seed or several."""
 
 import contextlib
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -12,12 +13,11 @@ import torch
 from pangaea.activation.module import Scope, Spec, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.training import checkpoint
+from pangaea.training.how import How
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
-from pangaea.training.run import Run
+from pangaea.training.run import Run, Subject
 from pangaea.training.start import device_name
-from pangaea.training.tasks import Task
-from pangaea.training.tasks import task as find_task
 
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
 CHECKPOINT_SECONDS = 120.0
@@ -28,172 +28,174 @@ TOGETHER = 4
 Progress = Callable[[float], None]  # told what part of the work is done, from 0 to 1
 
 
-def train(
-    task: Task | str,
-    function: Spec,
-    recipe: Recipe | str = "full",
-    seed: int = 0,
-    **options: Any,
-) -> TrainingResult:
-    """Train once; what happened is in the result, failures included. Options: see `train_seeds`."""
-    return train_seeds(task, function, recipe, [seed], **options)[0]
-
-
 def train_seeds(
-    task: Task | str,
+    subject: Subject,
     function: Spec,
-    recipe: Recipe | str,
+    recipe: Recipe,
     seeds: Sequence[int],
     *,
     scope: Scope | None = None,
-    epochs: int | None = None,
-    data: str = "validation",
-    device: str | torch.device | None = None,
-    precision: str | None = None,
-    compiled: bool = False,
-    checkpoints: Path | str | None = None,
+    part: str = "validation",
+    how: How | None = None,
     progress: Progress | None = None,
 ) -> list[TrainingResult]:
     """Train once for each seed, several at a time where that is faster.
 
-    Accuracies are of the last epoch on `data` (validation or test). On CUDA the default precision
-    is bf16, elsewhere fp32. `compiled` sends the network through torch.compile first, which takes
-    10 to 50 s and pays in long runs on the CPU. With a folder for `checkpoints`, the same call
-    after an interruption goes on where it was.
+    Scores are of the last epoch on this part of the data. On CUDA the default precision is bf16,
+    elsewhere fp32. Compiling takes 10 to 50 s first and pays in long runs on the CPU.
     """
-    on = find_task(task)
-    chosen = on.recipe(recipe, epochs)
+    how = how or How()
     resolve(function)
-    where = choose_device(device)
-    dtype = choose_precision(precision, where)
-    if data not in ("validation", "test"):
-        raise UnknownNameError("kind of data", data, ("validation", "test"))
+    where = choose_device(how.device)
+    dtype = choose_precision(how.precision, where)
+    if part not in ("validation", "test"):
+        raise UnknownNameError("part of the data", part, ("validation", "test"))
     for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise PangaeaError(f"a seed is a whole number from 0, got {seed!r}")
-    folder = None if checkpoints is None else Path(checkpoints)
     results: list[TrainingResult] = []
     size = TOGETHER if where.type == "cuda" else 1
     with _settings(where):
         for first in range(0, len(seeds), size):
             group = [
-                _Job(on, function, chosen, seed, scope, data, where, dtype, compiled, folder)
+                _Running(subject, function, recipe, seed, scope, part, where, dtype, how)
                 for seed in seeds[first : first + size]
             ]
             done = len(results)
 
-            def report(part: float, done: int = done, now: int = len(group)) -> None:
+            def report(share: float, done: int = done, now: int = len(group)) -> None:
                 if progress is not None:
-                    progress((done + part * now) / len(seeds))
+                    progress((done + share * now) / len(seeds))
 
             results += _drive(group, report)
     return results
 
 
-class _Job:
+class _Running:
     """What one run is made from, and where it keeps its checkpoints."""
 
     def __init__(
         self,
-        on: Task,
+        subject: Subject,
         function: Spec,
         recipe: Recipe,
         seed: int,
         scope: Scope | None,
-        data: str,
+        part: str,
         device: torch.device,
         dtype: torch.dtype,
-        compiled: bool,
-        folder: Path | None,
+        how: How,
     ) -> None:
         self.make: Callable[[], Run] = lambda: Run(
-            on,
+            subject,
             function,
             recipe,
             seed,
             scope=scope,
-            data=data,
+            part=part,
             device=device,
             dtype=dtype,
-            compiled=compiled,
+            compiled=how.compile,
         )
         self.identity = {
-            "task": on.name,
+            "task": subject.name,
             "function": str(resolve(function)),
             "scope": scope,
             "recipe": asdict(recipe),
             "seed": seed,
-            "data": data,
+            "part": part,
             "device": device.type,
             "precision": str(dtype),
         }
         self.blank = TrainingResult(
-            task=on.name,
+            task=subject.name,
             function=str(resolve(function)),
             scope=scope,
+            budget=recipe.epochs,
             seed=seed,
-            data=data,
+            part=part,
             device=device_name(device),
         )
+        folder = None if how.checkpoints is None else Path(how.checkpoints)
         self.path = folder / f"seed-{seed}.checkpoint" if folder else None
+        self.passing = how.passing
         self.run: Run | None = None
 
     def start(self) -> Run:
         self.run = self.make()
-        if self.path is not None and (saved := checkpoint.load(self.path, self.identity)):
+        if self.path is not None and (saved := self._saved(self.path)):
             self.run.restore(saved)
         return self.run
 
+    def _saved(self, path: Path) -> dict[str, Any] | None:
+        try:
+            return checkpoint.load(path, self.identity)
+        except PangaeaError:
+            if self.passing:  # begun on another device, or unreadable: the run begins again
+                return None
+            raise
+
     def keep(self) -> None:
         if self.path is not None and self.run is not None:
-            checkpoint.save(self.path, self.identity, self.run.checkpoint())
+            try:
+                checkpoint.save(self.path, self.identity, self.run.checkpoint())
+            except PangaeaError:
+                if not self.passing:
+                    raise
+
+    def end(self) -> None:
+        """Keep a finished run, so that it is not done again; or leave nothing of it."""
+        if self.passing and self.path is not None:
+            shutil.rmtree(self.path.parent, ignore_errors=True)
+        else:
+            with contextlib.suppress(PangaeaError):  # a full disk takes nothing from what is done
+                self.keep()
 
 
-def _drive(jobs: list[_Job], report: Progress) -> list[TrainingResult]:
+def _drive(started: list[_Running], report: Progress) -> list[TrainingResult]:
     """Take the runs forward side by side, each a step in turn."""
     try:
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.reset_peak_memory_stats()
-        runs = [job.start() for job in jobs]
+        runs = [running.start() for running in started]
         saved = time.monotonic()
         while live := [run for run in runs if not run.done]:
             for run in live:
                 run.advance()
             if live[0].at % 32 == 0:
-                report(sum(run.part for run in runs) / len(runs))
+                report(sum(run.share for run in runs) / len(runs))
             if time.monotonic() - saved > CHECKPOINT_SECONDS:
-                for job in jobs:
-                    job.keep()
+                for running in started:
+                    running.keep()
                 saved = time.monotonic()
-        with contextlib.suppress(PangaeaError):  # a full disk takes nothing from a finished run
-            for job in jobs:
-                job.keep()
+        for running in started:
+            running.end()
         return [run.result for run in runs]
     except torch.OutOfMemoryError as error:
-        if len(jobs) > 1:
+        if len(started) > 1:
             # Together they do not fit; one after another they may.
-            _forget(jobs)
-            return [_drive([job], report)[0] for job in jobs]
-        return [_out_of_memory(jobs[0], error)]
+            _forget(started)
+            return [_drive([running], report)[0] for running in started]
+        return [_out_of_memory(started[0], error)]
     except RuntimeError as error:
         if "can't allocate memory" not in str(error):
             raise
-        return [_out_of_memory(jobs[0], error)]
+        return [_out_of_memory(started[0], error)]
     finally:
-        _forget(jobs)
+        _forget(started)
 
 
-def _forget(jobs: list[_Job]) -> None:
-    for job in jobs:
-        job.run = None
+def _forget(started: list[_Running]) -> None:
+    for running in started:
+        running.run = None
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.empty_cache()
 
 
-def _out_of_memory(job: _Job, error: Exception) -> TrainingResult:
-    job.blank.failure = "out of memory"
-    job.blank.detail = ". ".join(str(error).split(". ")[:2])  # with the memory asked for
-    return job.blank
+def _out_of_memory(running: _Running, error: Exception) -> TrainingResult:
+    running.blank.failure = "out of memory"
+    running.blank.detail = ". ".join(str(error).split(". ")[:2])  # with the memory asked for
+    return running.blank
 
 
 def choose_device(device: str | torch.device | None) -> torch.device:

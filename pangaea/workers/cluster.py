@@ -11,6 +11,7 @@ from typing import Any
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.workers import batch
 from pangaea.workers.mps import mps, worthwhile
+from pangaea.workers.place import Place
 
 _PRELOAD = "pangaea.workers.worker"
 # A worker that speaks to a driver which has just left is "critical" to Dask.
@@ -44,10 +45,9 @@ def cores() -> int:
 
 
 @contextlib.contextmanager
-def client(
-    where: str | None, workers: int | None, gpus: str | None, jobs_per_gpu: int | None
-) -> Iterator[Any]:
+def client(place: Place) -> Iterator[Any]:
     """A Dask client with its workers, gone when the block ends."""
+    where = place.cluster
     try:
         import dask
         from distributed import Client
@@ -60,19 +60,19 @@ def client(
     options: dict[str, Any] = {"timeout": _ANSWER_SECONDS, "set_as_default": False}
     with dask.config.set(_CONFIG), contextlib.ExitStack() as stack:
         if where is None:
-            here = stack.enter_context(_local(workers, gpus, jobs_per_gpu))
+            here = stack.enter_context(_local(place))
             # No socket between the driver and the scheduler, which live in one process: a third
             # more instant jobs a second.
-            place: Any = here.scheduler.listeners[1].contact_address
+            address: Any = here.scheduler.listeners[1].contact_address
             options["loop"] = here.loop
         elif where in batch.QUEUES:
-            place = stack.enter_context(batch.jobs(where, workers, _PRELOAD, _ONE_THREAD))
+            address = stack.enter_context(batch.jobs(where, place.workers, _PRELOAD, _ONE_THREAD))
         elif "://" in where:
-            place = where
+            address = where
         else:
             raise UnknownNameError("cluster", where, (*batch.QUEUES, "tcp://host:8786"))
         try:
-            made = Client(place, **options)  # type: ignore[no-untyped-call]
+            made = Client(address, **options)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise PangaeaError(f"no Dask scheduler answers at {where}: {error}") from None
         yield stack.enter_context(made)
@@ -85,7 +85,7 @@ def tend(client: Any) -> None:
 
 
 @contextlib.contextmanager
-def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int | None) -> Iterator[Any]:
+def _local(place: Place) -> Iterator[Any]:
     """Worker processes of this machine, which listen on loopback alone."""
     from distributed import Nanny, Scheduler, SpecCluster
 
@@ -100,10 +100,10 @@ def _local(workers: int | None, gpus: str | None, jobs_per_gpu: int | None) -> I
     listening = {"protocol": ["tcp", "inproc"], "host": ["127.0.0.1", None]}
     with contextlib.ExitStack() as stack:
         shared: dict[str, str] = {}
-        seen = [""] * (workers or cores())
-        if gpus is not None:
-            each = jobs_per_gpu or worthwhile()
-            seen = [gpu for gpu in visible(gpus) for _ in range(each)]
+        seen = [""] * (place.workers or cores())
+        if place.gpus is not None:
+            each = place.jobs_per_gpu or worthwhile()
+            seen = [gpu for gpu in visible(place.gpus) for _ in range(each)]
             shared = stack.enter_context(mps()) if each > 1 else {}
         specification = {
             number: {

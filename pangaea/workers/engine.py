@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 from pangaea.errors import PangaeaError
 from pangaea.workers import cluster
-from pangaea.workers.judge import Job, Judge, Result, failed, stamped
+from pangaea.workers.judge import Job, Judge, Result, failed, sound, stamped
+from pangaea.workers.place import Place
 
 # Beyond the limit, for a worker to stop by itself.
 _GRACE_SECONDS = 5.0
@@ -36,8 +37,8 @@ class Engine(Protocol):
 
     def submit(self, jobs: Sequence[Job]) -> None: ...
 
-    def wait(self, seconds: float) -> list[tuple[Job, list[Result]]]:
-        """The jobs that have ended, with a result for each seed; maybe none within the time."""
+    def wait(self, seconds: float) -> list[tuple[Job, Result]]:
+        """The jobs that have ended, with their results; maybe none within the time."""
 
 
 class InProcess:
@@ -57,15 +58,15 @@ class InProcess:
     def submit(self, jobs: Sequence[Job]) -> None:
         self._waiting.extend(jobs)
 
-    def wait(self, seconds: float) -> list[tuple[Job, list[Result]]]:
+    def wait(self, seconds: float) -> list[tuple[Job, Result]]:
         job = self._waiting.popleft()
-        results = _judged(self._judge, job)
-        if any(result.get("failure") == "CUDA error" for result in results):
+        result = _judged(self._judge, job)
+        if result.get("failure") == "CUDA error":
             raise PangaeaError(
-                f"the GPU is lost to this process ({results[0]['detail']}): resume the study; with "
+                f"the GPU is lost to this process ({result['detail']}): resume the study; with "
                 "--gpus a lost worker is replaced instead"
             )
-        return [(job, results)]
+        return [(job, result)]
 
 
 class Dask:
@@ -102,7 +103,7 @@ class Dask:
         for future, job in zip(futures, jobs, strict=True):
             self._jobs[future.key] = future, job
 
-    def wait(self, seconds: float) -> list[tuple[Job, list[Result]]]:
+    def wait(self, seconds: float) -> list[tuple[Job, Result]]:
         cluster.tend(self._client)
         self._look()
         ended = []
@@ -123,7 +124,7 @@ class Dask:
         self._done.clear()
         return self._ended.get(timeout=seconds)
 
-    def _taken(self, key: str, worker: str, text: str) -> list[tuple[Job, list[Result]]]:
+    def _taken(self, key: str, worker: str, text: str) -> list[tuple[Job, Result]]:
         if key not in self._jobs:
             return []  # another driver's, or seen before
         future, job = self._jobs.pop(key)
@@ -133,10 +134,10 @@ class Dask:
                 worker, text = future.result()
         if not text:
             return [(job, stamped(self._failed(future, job), time.time(), None))]
-        results = json.loads(text)
-        if any(result.get("failure") == "CUDA error" for result in results):
+        result = json.loads(text)
+        if result.get("failure") == "CUDA error":
             self._replace(worker)
-        return [(job, results)]
+        return [(job, result)]
 
     def _look(self) -> None:
         """Now and then: who is there, who ended without a word, who takes too long?"""
@@ -169,16 +170,16 @@ class Dask:
                     "the driver has"
                 )
 
-    def _failed(self, future: Any, job: Job) -> list[Result]:
+    def _failed(self, future: Any, job: Job) -> Result:
         """Why a job has no result: it took its workers with it, or it was stopped."""
         if future.status == "error":
             error = future.exception()
             if type(error).__name__ == "KilledWorker":
-                return failed(job, "worker killed", "each worker that tried it died")
-            return failed(job, "exception", f"{type(error).__name__}: {error}"[:2000])
+                return failed("worker killed", "each worker that tried it died")
+            return failed("exception", f"{type(error).__name__}: {error}"[:2000])
         if future.key in self._over:
             self._over.remove(future.key)
-            return failed(job, "time limit", f"not done after {job.limit:.0f} s")
+            return failed("time limit", f"not done after {job.limit:.0f} s")
         raise PangaeaError(_GONE)
 
     def _stop_overdue(self, now: float) -> None:
@@ -209,14 +210,15 @@ class Dask:
             self._client.run(_kill, workers=[worker], nanny=True)
 
 
-def _judged(judge: Judge, job: Job) -> list[Result]:
-    """What the judge says; an error of its own is a result too."""
+def _judged(judge: Judge, job: Job) -> Result:
+    """What the judge says; an error of its own, or nonsense, is a result too."""
     started = time.time()
     try:
-        return judge(job)
+        result = sound(judge(job))
+        json.dumps(result, allow_nan=False)
     except Exception as error:
-        results = failed(job, "exception", f"{type(error).__name__}: {error}"[:2000])
-        return stamped(results, started, None)
+        result = failed("exception", f"{type(error).__name__}: {error}"[:2000])
+    return result if "finished" in result else stamped(result, started, None)
 
 
 def _at_worker(judge: Judge, job: Job) -> tuple[str, str]:
@@ -238,22 +240,12 @@ def _kill(dask_worker: Any) -> None:
 
 
 @contextlib.contextmanager
-def engine(
-    judge: Judge,
-    workers: int | None = None,
-    gpus: str | None = None,
-    jobs_per_gpu: int | None = None,
-    where: str | None = None,
-) -> Iterator[Engine]:
+def engine(judge: Judge, place: Place) -> Iterator[Engine]:
     """Workers on this machine by default; 0 workers are this process."""
-    if workers is not None and workers < 0:
-        raise PangaeaError(f"workers must be at least 0, got {workers}")
-    if jobs_per_gpu is not None and jobs_per_gpu < 1:
-        raise PangaeaError(f"jobs per GPU must be at least 1, got {jobs_per_gpu}")
-    if workers == 0:
+    if place.workers == 0:
         yield InProcess(judge)
         return
-    with cluster.client(where, workers, gpus, jobs_per_gpu) as client:
+    with cluster.client(place) as client:
         try:
             yield Dask(client, judge)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What a worker does: a job in, its results out, both plain data."""
+"""What a worker does: a job in, its result out, both plain data."""
 
 import math
 import os
@@ -6,87 +6,106 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from pangaea.tasks.task import Task
+from pangaea.training.how import How
 
 
 class Job(NamedTuple):
-    """A function to train with some seeds, for one stage of a study."""
+    """A run to be done."""
 
-    stage: str  # baseline, search, rerank or test
-    candidate: int | None
-    function: str
-    seeds: tuple[int, ...]
+    run: int  # its number in the study
+    stage: str
     task: str
-    recipe: str
-    epochs: int | None
+    function: str
     scope: str | None
-    data: str  # validation or test
+    budget: int
+    seed: int
+    part: str  # of the data: validation or test
     limit: float | None  # seconds
+    how: How
 
 
 Result = dict[str, Any]
-Judge = Callable[[Job], list[Result]]
+"""`score`, or `failure` and `detail`; `values` that were measured beside it, `curves`, `seconds`,
+`peak_memory`, `device`, `worker`, `started`, `finished`."""
+
+Judge = Callable[[Job], Result]
 
 # Threads of one process share torch's random state, so jobs take turns whatever the worker thinks.
 _TURN = threading.Lock()
 # What CUDA says once its context is lost for good; only a new process helps.
 _BROKEN = ("CUDA error", "CUDNN_STATUS", "cuDNN error", "CUBLAS_STATUS")
+_CURVES = ("loss", "training", "validation", "parameters")
 
 
 class _OverTimeError(Exception):
     pass
 
 
-def judge(job: Job) -> list[Result]:
-    """Train; whatever happens is a result for each seed."""
+def judge(job: Job, given: Task | None = None) -> Result:
+    """Train; whatever happens is a result. A task that has no name to find it by is given."""
     with _TURN:
         started = time.time()
         deadline = math.inf if job.limit is None else time.monotonic() + job.limit
         try:
-            results = _train(job, deadline)
+            result = _train(job, given, deadline)
         except _OverTimeError:
-            results = failed(job, "time limit", f"not done after {job.limit:.0f} s")
+            result = failed("time limit", f"not done after {job.limit:.0f} s")
         except Exception as error:
             reason = "CUDA error" if _context_lost(error) else "exception"
-            results = failed(job, reason, _last_lines(error))
-        return stamped(results, started, f"{socket.gethostname()}/{os.getpid()}")
+            result = failed(reason, _last_lines(error))
+        return stamped(result, started, f"{socket.gethostname()}/{os.getpid()}")
 
 
-def _train(job: Job, deadline: float) -> list[Result]:
-    from pangaea.training.train import train_seeds
+def _train(job: Job, given: Task | None, deadline: float) -> Result:
+    from pangaea.tasks.finding import task
 
-    def watch(_: float) -> None:
+    def tell(_: float) -> None:
         if time.monotonic() > deadline:
             raise _OverTimeError
 
-    results = train_seeds(
-        job.task,
-        job.function,
-        job.recipe,
-        job.seeds,
-        scope=job.scope,  # type: ignore[arg-type]
-        epochs=job.epochs,
-        data=job.data,
-        progress=watch,
-    )
-    return [result.as_dict() for result in results]
+    on = task(job.task) if given is None else given
+    trained = on.train(
+        job.function, job.scope, job.budget, job.seed, job.part, tell, job.how
+    ).as_dict()
+    kept = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device")
+    curves = {name: trained[name] for name in _CURVES if trained.get(name)}
+    return {name: trained[name] for name in kept} | {"curves": curves}
 
 
-def failed(job: Job, reason: str, detail: str) -> list[Result]:
-    """A result for each seed that says why there is none."""
-    return [
-        {"function": job.function, "seed": seed, "failure": reason, "detail": detail}
-        for seed in job.seeds
-    ]
+def failed(reason: str, detail: str) -> Result:
+    """A result that says why there is no score."""
+    return {"failure": reason, "detail": detail}
 
 
-def stamped(results: Sequence[Result], started: float, worker: str | None) -> list[Result]:
-    """With when and where; the runs of a job share its time."""
+def sound(result: object) -> Result:
+    """A result with a score that is a finite number, or with a reason why it has none."""
+    if not isinstance(result, dict):
+        return failed("no score", f"the result is a {type(result).__name__}, not a dict")
+    score = result.get("score")
+    if result.get("failure") is not None:
+        return result | {"score": None}
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        why = f"the score is {str(score)[:60]!r}, not a number"
+    elif not abs(score) < math.inf:
+        why = f"the score is {score}"
+    else:
+        return (
+            result | {"score": float(score)}
+            if abs(score) < 1e300
+            else failed("no score", "the score is too large a number")
+        )
+    return {k: v for k, v in result.items() if k != "score"} | failed("no score", why)
+
+
+def stamped(result: Result, started: float, worker: str | None) -> Result:
+    """With when and where."""
     finished = time.time()
-    each = (finished - started) / max(1, len(results))
     when = {"started": started, "finished": finished, "worker": worker}
-    return [{"seconds": each} | result | when for result in results]
+    return {"seconds": finished - started} | result | when
 
 
 def _context_lost(error: Exception) -> bool:

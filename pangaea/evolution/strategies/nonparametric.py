@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from random import Random
 
-from pangaea.evolution.strategies import Evaluated, Proposal, Settings
-from pangaea.evolution.strategies.evolution import evolve
+from pangaea.evolution.strategies.evolution import Settings, evolve
+from pangaea.evolution.trials import Proposal, Trial
 from pangaea.functions.expression import Function
 
+__all__ = ["Settings", "propose"]
 
-def propose(history: Sequence[Evaluated], rng: Random, settings: Settings) -> Proposal:
-    return evolve(history, rng, settings, lambda expression, rng: Function(expression))
+
+def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal:
+    return evolve(trials, rng, settings, lambda expression, *_: Function(expression))

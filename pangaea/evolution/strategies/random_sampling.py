@@ -5,12 +5,16 @@ from random import Random
 
 from pangaea.evolution.creation import initial, parameterized
 from pangaea.evolution.mutations import mutate
-from pangaea.evolution.strategies import Evaluated, Proposal, Settings
+from pangaea.evolution.strategies import Settings
+from pangaea.evolution.trials import Proposal, Trial
+
+__all__ = ["Settings", "propose"]
 
 
-def propose(history: Sequence[Evaluated], rng: Random, settings: Settings) -> Proposal:
-    expression, names = initial(rng), []
+def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal:
+    expression, names = initial(rng, settings.space), []
     for _ in range(3):
-        name, expression = mutate(expression, rng)
+        name, expression = mutate(expression, rng, settings.space)
         names.append(name)
-    return Proposal(parameterized(expression, rng), None, "+".join(("initial", *names)))
+    function = parameterized(expression, rng, settings.space)
+    return Proposal(function, None, "+".join(("initial", *names)))

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
 
-from pangaea.evolution.strategies import Evaluated, Proposal, Settings
+from pangaea.evolution.strategies.evolution import Settings
 from pangaea.evolution.strategies.evolution import propose as evolved
+from pangaea.evolution.trials import Proposal, Trial
 from pangaea.functions.equivalence import POINTS, fingerprint
 from pangaea.functions.expression import Function
 from pangaea.functions.parser import parse
+
+__all__ = ["Settings", "may_learn", "propose"]
 
 # Cubes and cosh are beyond it on [-6, 6]; no function that was worth anything has been.
 EXPLOSIVE = 100.0
@@ -21,9 +24,9 @@ _MEMORY = 2_000  # evaluated functions that are remembered
 _ATTEMPTS = 100
 
 
-def propose(history: Sequence[Evaluated], rng: Random, settings: Settings) -> Proposal:
+def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal:
     """What evolution proposes, if it is new and may learn; otherwise what it proposes next."""
-    tried = [e.text for e in history[-_MEMORY:]]
+    tried = [trial.text for trial in trials[-_MEMORY:]]
     forms = set(map(_form, tried))
 
     def new(text: str) -> bool:
@@ -33,11 +36,11 @@ def propose(history: Sequence[Evaluated], rng: Random, settings: Settings) -> Pr
             _whole(t) for t in tried if _form(t) == form
         }
 
-    proposal = evolved(history, rng, settings)
+    proposal = evolved(trials, rng, settings)
     for _ in range(_ATTEMPTS):
         if may_learn(proposal.function) and new(str(proposal.function)):
             break
-        proposal = evolved(history, rng, settings)
+        proposal = evolved(trials, rng, settings)
     return proposal
 
 

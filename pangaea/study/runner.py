@@ -1,0 +1,193 @@
+"""The runner: record, submit, wait; the same for every stage and every engine.
+
+A run is on the disk before it is submitted, and its result before anything follows from it, so a
+driver killed at any instant goes on by submitting again what has no result.
+"""
+
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from pangaea.study.study import Run, Study, Wanted
+from pangaea.training.how import How
+from pangaea.workers.engine import Engine
+from pangaea.workers.judge import Job, Result
+
+_TICK_SECONDS = 1.0
+_LONELY_SECONDS = 20.0
+
+
+class Watch:
+    """What a search tells while it runs; a display overrides what it shows."""
+
+    def stage(self, study: Study, name: str, done: int, total: int) -> None:
+        """A stage begins, of which so many runs are done."""
+
+    def result(self, study: Study, run: Run, result: Result) -> None:
+        """A result was recorded."""
+
+    def waiting(self) -> None:
+        """There is no worker yet."""
+
+    def stopping(self, running: int) -> None:
+        """Nothing new is begun; so many runs are still going on."""
+
+
+class Stop:
+    """Ctrl-C or SIGTERM once: begin nothing new. Twice: stop at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __enter__(self) -> "Stop":
+        self._before: dict[int, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+class Runner:
+    """Takes runs to their results, as many at once as there is room for."""
+
+    def __init__(
+        self,
+        study: Study,
+        engine: Engine,
+        watch: Watch,
+        stop: Stop,
+        *,
+        precision: str | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """`seconds` are the time limit for each unit of budget."""
+        self.study, self.engine, self.watch, self.stop = study, engine, watch, stop
+        self._precision, self._seconds = precision, seconds
+        self._folder = study.path.absolute().with_name(study.path.name + ".checkpoints")
+        self._running: dict[int, Run] = {}
+
+    def complete(self, wanted: Sequence[Wanted]) -> None:
+        """Do all of these, as far as that is not done yet.
+
+        Runs that differ in their seed alone stand for each other: what counts is their number.
+        """
+        if not wanted:
+            return
+        stage = wanted[0].stage
+        ended = Counter(_kind(row) for row in self.study.runs(stage))
+        waiting: dict[Wanted, list[Run]] = {}
+        for run in self.study.pending([stage]):
+            waiting.setdefault(_kind(run.wanted._asdict()), []).append(run)
+        left: list[Wanted | Run] = []
+        for want in wanted:
+            kind = _kind(want._asdict())
+            if ended[kind] > 0:
+                ended[kind] -= 1
+            else:
+                left.append(waiting[kind].pop(0) if waiting.get(kind) else want)
+        if not left:
+            return
+        self.watch.stage(self.study, stage, len(wanted) - len(left), len(wanted))
+
+        def more(free: int) -> list[Run]:
+            now = [left.pop(0) for _ in range(min(free, len(left)))]
+            return [one if isinstance(one, Run) else self.study.ask(one) for one in now]
+
+        self.loop(more)
+
+    def loop(
+        self,
+        more: Callable[[int], Sequence[Run]],
+        ended: Callable[[Run, Result], None] | None = None,
+    ) -> None:
+        """Record and ask in one transaction, then submit and wait, until there is no more.
+
+        `more` gives runs for so many free places, and `ended` is told each result before it.
+        """
+        results: list[tuple[Job, Result]] = []
+        told = time.monotonic()
+        while True:
+            runs, done = self._turn(results, more, ended)
+            if runs:
+                self._running.update((run.number, run) for run in runs)
+                self.engine.submit([self._job(run) for run in runs])
+            for run, result in done:
+                self.watch.result(self.study, run, result)
+            if self.engine.running == 0:
+                if self.stop.asked:
+                    raise KeyboardInterrupt
+                if self.engine.slots() > 0:
+                    return
+            elif self.stop.asked:
+                self.watch.stopping(self.engine.running)
+            if self.engine.slots() == 0 and time.monotonic() - told > _LONELY_SECONDS:
+                self.watch.waiting()
+                told = time.monotonic()
+            results = self.engine.wait(_TICK_SECONDS)
+
+    def _turn(
+        self,
+        results: Sequence[tuple[Job, Result]],
+        more: Callable[[int], Sequence[Run]],
+        ended: Callable[[Run, Result], None] | None,
+    ) -> tuple[Sequence[Run], list[tuple[Run, Result]]]:
+        free = 0 if self.stop.asked else self.engine.slots() - self.engine.running
+        if not results and free <= 0:
+            return [], []
+        done = []
+        with self.study.transaction():
+            for job, result in results:
+                run = self._running.pop(job.run)
+                self.study.record(run.number, result)
+                if ended is not None:
+                    ended(run, result)
+                done.append((run, result))
+            return (more(free) if free > 0 else []), done
+
+    def _job(self, run: Run) -> Job:
+        wanted = run.wanted
+        checkpoints = str(self._folder / f"run-{run.number}")
+        return Job(
+            run=run.number,
+            stage=wanted.stage,
+            task=wanted.task,
+            function=wanted.function,
+            scope=wanted.scope,
+            budget=wanted.budget,
+            seed=wanted.seed,
+            part=wanted.part,
+            limit=None if self._seconds is None else self._seconds * wanted.budget,
+            # A killed worker's long run goes on from there, wherever the folder can be reached.
+            how=How(precision=self._precision, checkpoints=checkpoints, passing=True),
+        )
+
+    def clear(self) -> None:
+        """Leave no folder of checkpoints behind that has nothing in it."""
+        remove_empty(self._folder)
+
+
+def remove_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        return
+
+
+def _kind(row: Mapping[str, Any]) -> Wanted:
+    """What runs have in common that differ in their seed alone."""
+    fields = {name: row[name] for name in Wanted._fields}
+    return Wanted(**fields | {"candidate": None, "seed": 0})

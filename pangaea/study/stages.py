@@ -1,0 +1,22 @@
+"""Why runs are asked for: every stage of a study is a row here."""
+
+from typing import NamedTuple
+
+
+class Stage(NamedTuple):
+    name: str  # as a study records it
+    budget: str  # which of the task's budgets
+    part: str  # of the data that its runs are judged on
+    doing: str  # what a person reads while it goes on
+    proposed: bool = False  # are its runs proposed by the strategy?
+
+
+BASELINE = Stage("baseline", "search", "validation", "the baseline first")
+SEARCH = Stage("search", "search", "validation", "searching", proposed=True)
+PROMOTION = Stage("promotion", "search", "validation", "searching", proposed=True)
+RERANK = Stage("rerank", "full", "validation", "training the best again")
+TEST = Stage("test", "full", "test", "testing the best")
+GENERAL = Stage("general", "full", "validation", "judging on every task")
+
+STAGES = {s.name: s for s in (BASELINE, SEARCH, PROMOTION, RERANK, TEST, GENERAL)}
+PROPOSED = tuple(stage.name for stage in STAGES.values() if stage.proposed)

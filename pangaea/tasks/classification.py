@@ -1,0 +1,204 @@
+"""Classification of a data set by one of the networks: the paper's tasks, and the default one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from pangaea.activation.module import Activation, Scope, Spec, resolve
+from pangaea.data.sets import DataSet, data_set
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.networks import network, networks, recipe_of
+from pangaea.tasks.goal import Goal, maximize
+from pangaea.tasks.task import Task, Tell
+from pangaea.training.how import How
+from pangaea.training.recipes import RECIPES, Recipe, pau
+from pangaea.training.result import TrainingResult
+from pangaea.training.train import train_seeds
+
+DEFAULT = "mnist1d"
+_IMAGES = ("cifar100", "cifar10")
+_THRESHOLD = 20.0  # the paper's V, in percent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(Task):
+    """A network, a data set and a recipe."""
+
+    name: str
+    network: str
+    data_set: DataSet
+    recipe: Recipe  # the full one; a smaller budget is the same schedule compressed
+    search_epochs: int
+
+    baseline = "relu(x)"
+
+    @property
+    def goal(self) -> Goal:  # type: ignore[override]
+        chance = 100 / self.data_set.classes
+        return maximize("accuracy", unit="%", failure=chance, threshold=_THRESHOLD, digits=2)
+
+    @property
+    def budgets(self) -> Mapping[str, int]:  # type: ignore[override]
+        return {"search": self.search_epochs, "full": self.recipe.epochs}
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """Minutes on two cores for the default task, instead of a thousand GPU runs."""
+        if self.network != "small-cnn":
+            return {}
+        return {"strategy": "thrifty", "candidates": 200, "population": 20, "sample": 5}
+
+    @property
+    def fast_on_gpu(self) -> bool:  # type: ignore[override]
+        return self.network != "small-cnn"
+
+    @property
+    def drops_failures(self) -> bool:  # type: ignore[override]
+        return self.recipe.valid_above > 0
+
+    @property
+    def recipes(self) -> Mapping[str, Recipe]:
+        """`full` (the paper's final training), `search` (compressed) and `pau`."""
+        return {
+            "full": self.recipe,
+            "search": self.recipe.compressed(self.search_epochs),
+            "pau": pau(self.recipe),
+        }
+
+    def with_recipe(self, recipe: Recipe | str) -> "Classification":
+        """The same network and data with another full recipe, such as `pau`."""
+        if isinstance(recipe, str):
+            if recipe not in self.recipes:
+                raise UnknownNameError("recipe", recipe, self.recipes)
+            if recipe != "pau":
+                return self
+            return replace(self, name=f"{self.name}/pau", recipe=self.recipes["pau"])
+        return replace(self, recipe=recipe)
+
+    def prepare(self) -> None:
+        if not self.data_set.here():
+            self.data_set.load()
+
+    def train(
+        self,
+        function: Spec,
+        scope: str | None,
+        budget: int,
+        seed: int,
+        part: str,
+        tell: Tell,
+        how: How,
+    ) -> TrainingResult:
+        return self.train_seeds(function, scope, budget, [seed], part, tell, how)[0]
+
+    def train_seeds(
+        self,
+        function: Spec,
+        scope: str | None,
+        budget: int,
+        seeds: Sequence[int],
+        part: str,
+        tell: Tell,
+        how: How,
+    ) -> list[TrainingResult]:
+        """Several at once on a GPU."""
+        recipe = self.recipe if budget == self.recipe.epochs else self.recipe.compressed(budget)
+        return train_seeds(
+            self,
+            function,
+            recipe,
+            seeds,
+            scope=cast("Scope | None", scope),
+            part=part,
+            how=how,
+            progress=tell,
+        )
+
+    def about(self) -> dict[str, Any]:
+        return super().about() | {"recipe": asdict(self.recipe)}
+
+    # What is trained.
+
+    def build(self, function: Spec, scope: Scope | None = None) -> nn.Module:
+        """The network with the function in place of every ReLU."""
+        resolved = resolve(function)
+        return network(
+            self.network,
+            lambda shape: Activation(resolved, scope, shape),
+            classes=self.data_set.classes,
+            shape=self.data_set.shape,
+        )
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(outputs, targets)
+
+    def total(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return 100 * (outputs.argmax(1) == targets).sum()
+
+    @cached_property
+    def _plain(self) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            return self.build(self.baseline).eval()
+
+    @cached_property
+    def parameters(self) -> int:
+        """Learnable numbers of the network with the baseline."""
+        return sum(p.numel() for p in self._plain.parameters())
+
+    @cached_property
+    def multiplications(self) -> int:
+        """Multiplications for one input on its way through the network."""
+        total = 0
+
+        def count(module: nn.Module, _: object, output: torch.Tensor) -> None:
+            nonlocal total
+            if isinstance(module, nn.Conv1d | nn.Conv2d | nn.Linear):
+                total += output[0].numel() * module.weight[0].numel()
+
+        hooks = [m.register_forward_hook(count) for m in self._plain.modules()]
+        with torch.no_grad():
+            self._plain(torch.zeros(1, *self.data_set.shape))
+        for hook in hooks:
+            hook.remove()
+        return total
+
+
+def names() -> tuple[str, ...]:
+    """The default task, and the paper's networks on CIFAR."""
+    paper = [name for name in networks() if name != "small-cnn"]
+    return (DEFAULT, *(f"{net}/{data}" for data in _IMAGES for net in paper))
+
+
+def find(name: str) -> Classification | None:
+    """`mnist1d`, `<network>/<data set>` with any valid depth or width, or either with `/pau`."""
+    plain = name.removesuffix("/pau")
+    net, _, data = ("small-cnn", "", DEFAULT) if plain == DEFAULT else plain.partition("/")
+    if plain != DEFAULT and (data not in _IMAGES or net == "small-cnn"):
+        return None
+    try:
+        recipe, search_epochs = RECIPES[recipe_of(net)]
+        task = Classification(
+            name=plain,
+            network=net,
+            data_set=data_set(data),
+            recipe=recipe,
+            search_epochs=search_epochs,
+        )
+        if plain not in names():
+            _ = task.parameters  # a depth that does not exist is said now
+    except UnknownNameError:
+        return None
+    return task if plain == name else task.with_recipe("pau")
+
+
+def recipes(net: str) -> Mapping[str, Recipe]:
+    """A network's recipes by their names."""
+    task = find(DEFAULT if net == "small-cnn" else f"{net}/{_IMAGES[0]}")
+    if task is None:
+        raise PangaeaError(f"no network is called {net!r}")
+    return task.recipes

@@ -1,0 +1,155 @@
+"""Judging functions: several runs each, on validation or test data."""
+
+import hashlib
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pangaea.activation.module import Scope, Spec, resolve
+from pangaea.errors import PangaeaError
+from pangaea.tasks.classification import DEFAULT, Classification
+from pangaea.tasks.finding import task as find_task
+from pangaea.tasks.goal import Goal
+from pangaea.tasks.task import Task
+from pangaea.training.how import How
+from pangaea.training.recipes import Recipe
+from pangaea.training.result import TrainingResult
+from pangaea.training.train import Progress
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Several runs of one function. A failed run counts as what the goal says it is worth."""
+
+    function: str
+    task: str
+    goal: Goal
+    results: tuple[TrainingResult, ...]
+    drop_failures: bool = False  # the paper's PAU set-up alone leaves them out
+
+    @property
+    def scores(self) -> list[float]:
+        return self.goal.worths(
+            [r.score for r in self.results if not (self.drop_failures and r.failure)]
+        )
+
+    @property
+    def mean(self) -> float | None:
+        """None if every run failed and failures are left out."""
+        return self.goal.mean(self.scores)
+
+    @property
+    def sd(self) -> float | None:
+        """Sample standard deviation; None for a single run."""
+        return self.goal.sd(self.scores)
+
+    @property
+    def failures(self) -> int:
+        return sum(result.failure is not None for result in self.results)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds a run, on average."""
+        return statistics.fmean(result.seconds for result in self.results)
+
+
+def evaluate(
+    function: Spec,
+    task: Task | str = DEFAULT,
+    runs: int = 10,
+    recipe: Recipe | str = "full",
+    data: str = "test",
+    *,
+    seed: int = 0,
+    scope: Scope | None = None,
+    epochs: int | None = None,
+    progress: Progress | None = None,
+    **how: Any,
+) -> Evaluation:
+    """Train a function `runs` times, and say how good it is.
+
+    Every run has a seed of its own, drawn from `seed` and the function, so that two evaluations are
+    independent. `how`: device, precision, compile, checkpoints.
+    """
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise PangaeaError(f"a function is judged by at least one run, got {runs!r}")
+    on, budget = _budgeted(find_task(task), recipe, epochs)
+    text = str(resolve(function))
+    results = on.train_seeds(
+        text,
+        scope,
+        budget,
+        own_seeds(seed, text, runs),
+        data,
+        progress or (lambda share: None),
+        way(**how),
+    )
+    return Evaluation(text, on.name, on.goal, tuple(results), on.drops_failures)
+
+
+def train(
+    task: Task | str,
+    function: Spec,
+    recipe: Recipe | str = "full",
+    seed: int = 0,
+    **options: Any,
+) -> TrainingResult:
+    """Train once; what happened is in the result, failures included. Options: see `train_seeds`."""
+    return train_seeds(task, function, recipe, [seed], **options)[0]
+
+
+def train_seeds(
+    task: Task | str,
+    function: Spec,
+    recipe: Recipe | str,
+    seeds: Sequence[int],
+    *,
+    scope: Scope | None = None,
+    epochs: int | None = None,
+    data: str = "validation",
+    progress: Progress | None = None,
+    **how: Any,
+) -> list[TrainingResult]:
+    """Train once for each of these seeds, several at a time where that is faster.
+
+    Scores are of the last epoch on `data`, which is validation or test. With a folder for
+    `checkpoints`, the same call after an interruption goes on where it was.
+    """
+    on, budget = _budgeted(find_task(task), recipe, epochs)
+    tell = progress or (lambda share: None)
+    return on.train_seeds(str(resolve(function)), scope, budget, seeds, data, tell, way(**how))
+
+
+def way(**given: Any) -> How:
+    """A `How` from what was given; paths and torch's devices are texts there."""
+    known = {field.name for field in fields(How)}
+    for name in given:
+        if name not in known:
+            raise TypeError(f"unexpected keyword argument {name!r}")
+    texts = {
+        name: str(given[name])
+        for name in ("device", "checkpoints")
+        if given.get(name) is not None and not isinstance(given[name], str)
+    }
+    return How(**given | texts)
+
+
+def own_seeds(seed: int, function: str, runs: int) -> list[int]:
+    """Seeds that no other function has, so that its runs are independent of all others."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise PangaeaError(f"a seed is a whole number from 0, got {seed!r}")
+    texts = (f"{seed}/{function}/{k}" for k in range(runs))
+    return [int.from_bytes(hashlib.sha256(t.encode()).digest()[:4]) >> 1 for t in texts]
+
+
+def _budgeted(task: Task, recipe: Recipe | str, epochs: int | None) -> tuple[Task, int]:
+    """The task with its recipe, and how long to train."""
+    if isinstance(task, Classification):
+        task = task.with_recipe(recipe)
+        name = recipe if recipe == "search" else "full"
+    elif isinstance(recipe, str):
+        name = recipe
+    else:
+        raise PangaeaError(f"{task.name} has budgets ({', '.join(task.budgets)}), not recipes")
+    return task, task.budget(name if epochs is None else epochs)

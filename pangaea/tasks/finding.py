@@ -1,0 +1,35 @@
+"""Tasks by name: those of this folder's files, or of a file or module of the user's own."""
+
+from pangaea import scanning
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.locating import locate
+from pangaea.tasks.task import Task
+
+
+def task(name: Task | str) -> Task:
+    """A task from itself or its name: `mnist1d`, `wrn-10-4/cifar100`, `my_task.py:task`."""
+    if isinstance(name, Task):
+        return name
+    if not isinstance(name, str):
+        raise PangaeaError(f"a task is a name such as mnist1d, got {type(name).__name__}")
+    if ":" in name:
+        return _own(name)
+    for module in scanning.modules("pangaea.tasks"):
+        if hasattr(module, "find") and (found := module.find(name)) is not None:
+            return found  # type: ignore[no-any-return]
+    raise UnknownNameError("task", name, tasks())
+
+
+def tasks() -> tuple[str, ...]:
+    """The names of the tasks, the default first."""
+    modules = [module for module in scanning.modules("pangaea.tasks") if hasattr(module, "names")]
+    return tuple(name for module in modules for name in module.names())
+
+
+def _own(name: str) -> Task:
+    value = locate(name)
+    if not isinstance(value, Task):
+        raise PangaeaError(
+            f"{name} is a {type(value).__name__}, not a task: make one with pangaea.Task(…)"
+        )
+    return value

@@ -1,0 +1,103 @@
+"""Goals: what a score means, which of two is better, what a failure is worth, how it is printed."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+from pangaea.errors import PangaeaError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What is measured."""
+
+    name: str
+    unit: str = ""
+    maximised: bool = True
+    failure: float | None = None  # what a failed run is worth in a mean; None: infinitely bad
+    threshold: float | None = None  # V: a function breeds from this score on; None: from any
+    digits: int = 4
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise PangaeaError(f"a goal has a name such as 'validation loss', got {self.name!r}")
+        for name in ("failure", "threshold"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and math.isfinite(value)):
+                raise PangaeaError(f"a goal's {name} is a finite number or None, got {value!r}")
+
+    # Which score is better.
+
+    def oriented(self, score: float) -> float:
+        """The score so that larger is better; also the way back."""
+        return score if self.maximised else -score
+
+    def gain(self, score: float, than: float) -> float:
+        """By how much a score is better than another one."""
+        return self.oriented(score) - self.oriented(than)
+
+    @property
+    def worst(self) -> float:
+        """What a failed run is worth in a mean."""
+        return self.oriented(-math.inf) if self.failure is None else self.failure
+
+    def worths(self, scores: Sequence[float | None]) -> list[float]:
+        """What runs are worth in a mean; None is a failure."""
+        return [self.worst if score is None else score for score in scores]
+
+    def mean(self, scores: Sequence[float | None]) -> float | None:
+        return fmean(self.worths(scores)) if scores else None
+
+    def sd(self, scores: Sequence[float | None]) -> float | None:
+        """Sample standard deviation; None for fewer than two runs, or one infinitely bad."""
+        values = self.worths(scores)
+        return stdev(values) if len(values) > 1 and all(map(math.isfinite, values)) else None
+
+    # How it is printed.
+
+    @property
+    def suffix(self) -> str:
+        """What stands behind a number: `%` at once, a word after a space."""
+        return self.unit if self.unit in ("", "%") else f" {self.unit}"
+
+    def bare(self, score: float) -> str:
+        """A score without its unit, as in a column that names it."""
+        return f"{score:.{self.digits}f}".replace("inf", "∞")
+
+    def shown(self, score: float) -> str:
+        return self.bare(score) + self.suffix
+
+    def shown_mean(self, mean: float, sd: float | None) -> str:
+        """`mean ± sd` without the unit."""
+        return self.bare(mean) + ("" if sd is None else f" ± {self.bare(sd)}")
+
+    def shown_gain(self, score: float, than: float) -> str:
+        """By how much a score is better, signed: + is better, whatever the goal."""
+        gain = self.gain(score, than)
+        return f"{gain:+.{self.digits}f}".replace("inf", "∞").replace("-", "−")
+
+    @property
+    def points(self) -> str:
+        """What differences are counted in: points of a percentage, or the unit itself."""
+        return "points" if self.unit == "%" else self.unit
+
+    def label(self, part: str = "") -> str:
+        """What an axis or a column is called: `validation accuracy (%)`."""
+        name = self.name.removeprefix(f"{part} ") if part else self.name
+        return f"{part} {name}".strip() + (f" ({self.unit})" if self.unit else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def maximize(name: str, **more: Any) -> Goal:
+    """A goal whose larger scores are better: `maximize("accuracy", unit="%", failure=10)`."""
+    return Goal(name=name, maximised=True, **more)
+
+
+def minimize(name: str, **more: Any) -> Goal:
+    """A goal whose smaller scores are better: `minimize("validation loss")`."""
+    return Goal(name=name, maximised=False, **more)
