@@ -5,7 +5,7 @@ made from these lines.
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, field, fields
 from typing import Any, NamedTuple, get_args, get_type_hints
 
@@ -21,15 +21,18 @@ def setting(
     least: float | None = None,
     above: float | None = None,
     most: float | None = None,
-    names: Collection[str] | None = None,
+    names: Callable[[], Collection[str]] | None = None,
+    former: str | None = None,
     score: bool = False,
 ) -> Any:
     """A field of a `Declared`: its default, what it means, and which values it may have.
 
-    A `score` is in the terms of the task's goal.
+    `names` gives the only values there are, `former` is what it was called before. A `score` is in
+    the terms of the task's goal.
     """
-    limits = {"least": least, "above": above, "most": most, "names": names, "score": score}
-    return field(default=default, metadata={"help": help} | limits)
+    limits = {"least": least, "above": above, "most": most, "names": names}
+    about = {"help": help, "former": former, "score": score}
+    return field(default=default, metadata=about | limits)
 
 
 class Declared:
@@ -55,6 +58,15 @@ class Declaration(NamedTuple):
     def option(self) -> str:
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def explained(self) -> str:
+        """What it means, which values there are, and what it is if nobody says."""
+        names = self.limits["names"]
+        text = self.help + (f" One of {', '.join(names())}." if names else "")
+        if self.default is None or self.kind is bool:
+            return text
+        return f"{text} Default: {self.default}."
+
 
 def declarations(owner: type) -> list[Declaration]:
     """The settings that a class declares, in their order."""
@@ -69,6 +81,12 @@ def _declaration(declared: Field[Any], hint: Any) -> Declaration:
     return Declaration(
         declared.name, hint, kind, default, declared.metadata["help"], declared.metadata
     )
+
+
+def table(declared: Iterable[Declaration]) -> str:
+    """The settings as a table in Markdown."""
+    rows = [f"| `{d.name}` | {d.explained} |" for d in declared]
+    return "\n".join(["| setting | |", "| --- | --- |", *rows])
 
 
 def checked(declared: Declaration, value: Any) -> Any:
@@ -88,8 +106,8 @@ def checked(declared: Declaration, value: Any) -> Any:
         raise PangaeaError(f"{name} must be above {limits['above']}, got {_short(value)}")
     if limits["most"] is not None and value > limits["most"]:
         raise PangaeaError(f"{name} must be at most {limits['most']}, got {_short(value)}")
-    if limits["names"] is not None and value not in limits["names"]:
-        raise UnknownNameError(name, value, limits["names"])
+    if limits["names"] is not None and value not in limits["names"]():
+        raise UnknownNameError(name, value, limits["names"]())
     return value
 
 

@@ -4,69 +4,35 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pangaea.cli.app import app, console, say
+from pangaea.cli.options import Groups, with_options
+from pangaea.settings import declarations
+from pangaea.study.runner import Watch
+from pangaea.study.settings import Settings, known
+from pangaea.study.study import Study
+from pangaea.workers.place import Place
 
-Workers = Annotated[
-    int | None,
-    typer.Option(help="Worker processes; 0 trains in this process. Default: one for each core."),
-]
-Gpus = Annotated[
-    str | None, typer.Option(help="Workers pinned to these GPUs: all, or numbers such as 0,1.")
-]
-JobsPerGpu = Annotated[
-    int | None,
-    typer.Option(help="Workers for each GPU. Default: 4 with NVIDIA's MPS and 10 GB each, or 1."),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(help="slurm, htcondor or a Dask scheduler such as tcp://host:8786."),
-]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study's file.")]
+PLACE: Groups = {"Where it runs": declarations(Place)}
+SETTINGS: Groups = {
+    "The search": declarations(Settings),
+    "The strategy": [d for d in known().values() if d not in declarations(Settings)],
+}
 
 
 @app.command()
+@with_options(SETTINGS | PLACE)
 def search(
-    task: Annotated[
-        str | None, typer.Option(help="What to search on; `pangaea tasks` lists them.")
-    ] = None,
+    given: dict[str, Any],
     study: Annotated[
         Path | None, typer.Option(help="The study's file. Default: named after the task.")
     ] = None,
-    candidates: Annotated[int | None, typer.Option(help="C: functions to try.")] = None,
-    population: Annotated[int | None, typer.Option(help="P: functions that may breed.")] = None,
-    sample: Annotated[int | None, typer.Option(help="S: drawn for each parent.")] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="V: accuracy in percent below which none breeds.")
-    ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(help="evolution, thrifty, random-search, nonparametric or random-sampling."),
-    ] = None,
-    scope: Annotated[
-        str | None, typer.Option(help="layer, channel or neuron; the paper's choice if not given.")
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help="Compress the search recipe's schedule to so many epochs.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of everything that is drawn.")] = None,
-    timeout: Annotated[
-        float | None, typer.Option(help="Seconds after which a candidate has failed.")
-    ] = None,
-    rerank: Annotated[
-        bool | None, typer.Option(help="Train the best ten again with the full recipe.")
-    ] = None,
-    runs: Annotated[
-        int | None, typer.Option(help="Test runs of each of the best three; 0 for no test.")
-    ] = None,
-    workers: Workers = None,
-    gpus: Gpus = None,
-    jobs_per_gpu: JobsPerGpu = None,
-    cluster: Cluster = None,
     settings: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Settings from a TOML file.")
     ] = None,
@@ -74,69 +40,54 @@ def search(
         bool, typer.Option("--print-settings", help="Print the settings as TOML, and do no more.")
     ] = False,
 ) -> None:
-    """Search for better activation functions, rerank and test the best."""
-    from pangaea.study import settings as chosen
-    from pangaea.study.search import free_name
-    from pangaea.study.search import search as begin
+    """Search for better activation functions, train the best again and test them.
 
-    given = {
-        "task": task,
-        "candidates": candidates,
-        "population": population,
-        "sample": sample,
-        "threshold": threshold,
-        "strategy": strategy,
-        "scope": scope,
-        "epochs": epochs,
-        "seed": seed,
-        "timeout": timeout,
-        "rerank": rerank,
-        "runs": runs,
-    }
-    wanted = chosen.settings(given, settings)
+    Defaults are the paper's. A task may have others: --print-settings shows what would be used.
+    """
+    from pangaea.study import driver
+    from pangaea.study.settings import toml
+
+    place = _place(given)
+    task, wanted = driver.chosen_settings(given.pop("task", None), given, settings)
     if print_settings:
-        typer.echo(chosen.toml(wanted), nl=False)
+        typer.echo(toml(wanted), nl=False)
         return
-    path = free_name(wanted.task) if study is None else study
-    say(f"{wanted.task}: {wanted.candidates} candidates, study {path}")
-    where = _where(workers, gpus, jobs_per_gpu, cluster)
-    _watched(path, where, lambda **to: begin(study=path, **wanted.as_dict(), **to))
+    path = driver.free_name(task.name) if study is None else study
+    say(f"{task.name}: {wanted.candidates} candidates, study {path}")
+    values = wanted.as_dict()
+    _watched(
+        path,
+        place,
+        lambda watch: driver.search(study=path, watch=watch, **values, **asdict(place)),
+    )
 
 
 @app.command()
-def resume(
-    study: StudyFile,
-    workers: Workers = None,
-    gpus: Gpus = None,
-    jobs_per_gpu: JobsPerGpu = None,
-    cluster: Cluster = None,
-) -> None:
+@with_options(PLACE)
+def resume(given: dict[str, Any], study: StudyFile) -> None:
     """Go on with a search where it was stopped."""
-    from pangaea.study.search import resume as go_on
+    from pangaea.study import driver
 
-    where = _where(workers, gpus, jobs_per_gpu, cluster)
-    _watched(study, where, lambda **to: go_on(study, **to))
-
-
-def _where(
-    workers: int | None, gpus: str | None, jobs_per_gpu: int | None, cluster: str | None
-) -> dict[str, Any]:
-    return {"workers": workers, "gpus": gpus, "jobs_per_gpu": jobs_per_gpu, "cluster": cluster}
+    place = _place(given)
+    _watched(study, place, lambda watch: driver.resume(study, watch=watch, **asdict(place)))
 
 
-def _watched(path: Path, where: dict[str, Any], run: Callable[..., Any]) -> None:
+def _place(given: dict[str, Any]) -> Place:
+    return Place(**{d.name: given.pop(d.name) for d in declarations(Place) if d.name in given})
+
+
+def _watched(path: Path, place: Place, run: Callable[[Watch], Study]) -> None:
     """Run a search with a display; interrupted, say how to go on."""
     from pangaea.report import formats
     from pangaea.report.terminal import found
     from pangaea.report.terminal.search import display
-    from pangaea.study.study import Study
 
     try:
         with display(console) as watch:
-            run(watch=watch, **where).close()
+            run(watch).close()
     except KeyboardInterrupt:
         if path.exists():
-            say(f"stopped; everything so far is in {path}. To go on:\n\n    {_again(path, where)}")
+            say(f"stopped; everything so far is in {path}. To go on:\n\n    {_again(path, place)}")
         sys.exit(130)
     page = path.with_name(path.name.removesuffix(".study") + ".html")
     with Study.open(path) as study:
@@ -145,12 +96,8 @@ def _watched(path: Path, where: dict[str, Any], run: Callable[..., Any]) -> None
         say(found.advice(study, page))
 
 
-def _again(path: Path, where: dict[str, Any]) -> str:
-    words = ["pangaea", "resume", str(path)]
-    for name, value in where.items():
-        if value is not None:
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join(words)
+def _again(path: Path, place: Place) -> str:
+    return f"pangaea resume {shlex.quote(str(path))} {place.options()}".rstrip()
 
 
 @app.command()
@@ -162,7 +109,6 @@ def top(
 ) -> None:
     """Show the best functions of a study, finished or running."""
     from pangaea.report.terminal import found
-    from pangaea.study.study import Study
 
     with Study.open(study) as opened:
         rows = found.rows(opened, count)
@@ -176,7 +122,9 @@ def top(
 
 
 @app.command()
+@with_options(PLACE)
 def general(
+    given: dict[str, Any],
     studies: Annotated[list[Path], typer.Argument(metavar="STUDY...", help="Finished studies.")],
     task: Annotated[
         list[str] | None,
@@ -186,10 +134,6 @@ def general(
         Path, typer.Option(help="Where the runs are kept; the same command goes on with it.")
     ] = Path("general.study"),
     runs: Annotated[int, typer.Option(min=1, help="Runs of each function on each task.")] = 2,
-    workers: Workers = None,
-    gpus: Gpus = None,
-    jobs_per_gpu: JobsPerGpu = None,
-    cluster: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Find functions that are good on several tasks among the best of several studies."""
@@ -197,10 +141,9 @@ def general(
     from pangaea.report.terminal.search import display
     from pangaea.study.general import general as judge
 
-    where = _where(workers, gpus, jobs_per_gpu, cluster)
     try:
         with display(console) as watch:
-            rows = judge(studies, task or None, out=out, runs=runs, watch=watch, **where)
+            rows = judge(studies, task or None, out=out, runs=runs, watch=watch, **given)
     except KeyboardInterrupt:
         say(f"stopped; the runs so far are in {out}: the same command goes on")
         sys.exit(130)
@@ -209,6 +152,6 @@ def general(
         return
     console.print(found.general_table(rows), highlight=False)
     say(
-        "\nMean validation accuracy in percent with the full recipe. General: no other function is "
+        "\nMean validation scores with the full budget. General: no other function is "
         "as good on every task and better on one, it is no baseline, and no study chose it before."
     )

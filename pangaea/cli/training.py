@@ -5,52 +5,49 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import pangaea
 from pangaea.cli.app import app, console, say
+from pangaea.cli.options import with_options
+from pangaea.settings import declarations
+from pangaea.training.how import How
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
+@with_options({"How it is trained": declarations(How)})
 def evaluate(
+    given: dict[str, Any],
     functions: Annotated[
         list[str],
         typer.Argument(metavar="FUNCTION...", help="Functions to judge: expressions or names."),
     ],
-    task: Annotated[str, typer.Option(help="What to judge on; `pangaea tasks` lists them.")] = (
-        "mnist1d"
-    ),
+    task: Annotated[
+        str, typer.Option(help="One of `pangaea tasks`, or your own, my_task.py:task.")
+    ] = "mnist1d",
     runs: Annotated[int, typer.Option(help="Runs of each function, with different seeds.")] = 10,
     against: Annotated[
         str | None, typer.Option(help="A function to compare with, such as relu.")
     ] = None,
-    recipe: Annotated[str, typer.Option(help="full, search or pau.")] = "full",
+    recipe: Annotated[str, typer.Option(help="full or search; pau for built-in tasks.")] = "full",
     epochs: Annotated[
-        int | None, typer.Option(help="Compress the recipe's whole schedule to so many epochs.")
+        int | None,
+        typer.Option(
+            "--epochs",
+            "--budget",
+            help="Compress the whole schedule to so many of the task's units.",
+        ),
     ] = None,
     data: Annotated[str, typer.Option(help="test or validation.")] = "test",
     scope: Annotated[
         str | None, typer.Option(help="layer, channel or neuron; the paper's choice if not given.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1.")] = None,
-    precision: Annotated[str | None, typer.Option(help="bf16 or fp32.")] = None,
-    compiled: Annotated[
-        bool,
-        typer.Option("--compile", help="Compile the network first: for long runs on the CPU."),
-    ] = False,
-    checkpoints: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Keep checkpoints there; the same command goes on where it was stopped.",
-        ),
-    ] = None,
+    seed: Annotated[int, typer.Option(help="From which every run draws one of its own.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Train functions several times each, and compare their accuracies."""
+    """Train functions several times each, and compare their scores."""
     from pangaea.activation.module import resolve
     from pangaea.report.terminal import evaluation
     from pangaea.report.terminal.progress import bar
@@ -71,11 +68,8 @@ def evaluate(
                     seed=seed,
                     scope=scope,  # type: ignore[arg-type]
                     epochs=epochs,
-                    device=device,
-                    precision=precision,
-                    compiled=compiled,
-                    checkpoints=None if checkpoints is None else checkpoints / _slug(form),
                     progress=partial(_onwards, advance, i),
+                    **given | _apart(given, form),
                 )
             )
     found = evaluation.rows(judged, judged[0] if against is not None else None)
@@ -83,7 +77,7 @@ def evaluate(
         typer.echo(json.dumps(found, indent=2))
         return
     console.print(evaluation.table(found), highlight=False)
-    say(f"\n{data} accuracy in percent on {task}, mean ± sample sd")
+    say(f"\n{judged[0].goal.label(data)} on {task}, mean ± sample sd")
     if against is not None:
         say(
             f"p: one-tailed Welch t-test against {forms[0].readable()}; "
@@ -95,10 +89,14 @@ def _onwards(advance: Callable[..., None], before: int, part: float) -> None:
     advance(before + part)
 
 
-def _slug(form: object) -> str:
+def _apart(given: dict[str, Any], form: object) -> dict[str, str]:
+    """Every function has a folder of its own for checkpoints."""
     import hashlib
 
-    return hashlib.sha256(str(form).encode()).hexdigest()[:16]
+    if "checkpoints" not in given:
+        return {}
+    name = hashlib.sha256(str(form).encode()).hexdigest()[:16]
+    return {"checkpoints": str(Path(given["checkpoints"]) / name)}
 
 
 @app.command()

@@ -17,7 +17,6 @@ from pangaea.training.how import PRECISIONS
 
 DEFAULT_TASK = "mnist1d"
 SCOPES = ("layer", "channel", "neuron")
-_FORMER = {"epochs": "budget"}  # what a setting was called before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,22 +27,28 @@ class Settings(Declared):
         DEFAULT_TASK, "What to search on: one of `pangaea tasks`, or your own, my_task.py:task."
     )
     candidates: int = setting(1000, "C: functions to try.", least=1, most=10_000_000)
-    strategy: str = setting("evolution", "How functions are proposed.")
-    preset: str = setting("paper", "The space of functions to search.", names=PRESETS)
+    strategy: str = setting("evolution", "How functions are proposed.", names=strategies.strategies)
+    preset: str = setting("paper", "The space of functions to search.", names=lambda: PRESETS)
     operators: str | None = setting(None, "Only these operators: relu,tanh,mul.")
     exclude: str | None = setting(None, "None of these operators: bessel_i0e,bessel_i1e.")
     scope: str | None = setting(
-        None, "layer, channel or neuron. Default: the paper's choice.", names=SCOPES
+        None, "Where parameters are shared. Default: the paper's choice.", names=lambda: SCOPES
     )
     budget: int | None = setting(
-        None, "How long a candidate trains, in the task's unit, such as epochs.", least=1
+        None,
+        "How long a candidate trains, in the task's unit, such as epochs.",
+        least=1,
+        most=10_000_000,
+        former="epochs",
     )
     seed: int = setting(0, "Of everything that is drawn.", least=0)
     timeout: float | None = setting(
         None, "Seconds after which a candidate has failed.", above=0, most=1e9
     )
     precision: str | None = setting(
-        None, "bf16 or fp32. Default: bf16 on a GPU, fp32 elsewhere.", names=PRECISIONS
+        None,
+        "The numbers of the network. Default: bf16 on a GPU, fp32 elsewhere.",
+        names=lambda: PRECISIONS,
     )
     rerank: bool = setting(True, "Train the best ten again with the full budget.")
     runs: int = setting(
@@ -93,9 +98,15 @@ def known(strategy: str | None = None) -> dict[str, Declaration]:
     return {d.name: d for owner in owners for d in declarations(owner)}
 
 
+def _named(given: Mapping[str, Any]) -> dict[str, Any]:
+    """By the names that settings have now; None means not given."""
+    former = {d.limits["former"]: d.name for d in known().values() if d.limits["former"]}
+    return {former.get(name, name): value for name, value in given.items() if value is not None}
+
+
 def flat(given: Mapping[str, Any]) -> Settings:
     """Settings from plain values, those of the strategy among them."""
-    values = {_FORMER.get(name, name): value for name, value in given.items()}
+    values = _named(given)
     name = checked(known()["strategy"], values.get("strategy", Settings.strategy))
     tuned = strategies.strategy(name).settings
     names = {d.name for d in declarations(tuned)}
@@ -116,16 +127,15 @@ def settings(
 ) -> Settings:
     """A task's defaults, changed by what a settings file says, changed by what was given.
 
-    `None` means not given. A default that the strategy does not know is left out.
+    A default that the strategy does not know is left out.
     """
-    said = {_FORMER.get(name, name): value for name, value in (file or {}).items()}
-    said |= {_FORMER.get(name, name): value for name, value in given.items() if value is not None}
+    values = _named(file or {}) | _named(given)
     strategy = checked(
         known()["strategy"],
-        said.get("strategy", task.defaults.get("strategy", Settings.strategy)),
+        values.get("strategy", task.defaults.get("strategy", Settings.strategy)),
     )
     suited = {k: v for k, v in task.defaults.items() if k in known(strategy)}
-    return flat(suited | {"strategy": strategy} | said)
+    return flat(suited | {"strategy": strategy} | values)
 
 
 def read(file: Path | str) -> dict[str, Any]:

@@ -14,7 +14,9 @@ class How(Declared):
 
     device: str | None = setting(None, "cpu, cuda or cuda:1. Default: a GPU if there is one.")
     precision: str | None = setting(
-        None, "bf16 or fp32. Default: bf16 on a GPU, fp32 elsewhere.", names=PRECISIONS
+        None,
+        "The numbers of the network. Default: bf16 on a GPU, fp32 elsewhere.",
+        names=lambda: PRECISIONS,
     )
     compile: bool = setting(False, "Compile the network first: for long runs on the CPU.")
     checkpoints: str | None = setting(
