@@ -66,7 +66,7 @@ def main() -> None:
         spread = "" if judged.sd is None else f" ± {judged.sd:.2f}"
         print(
             f"{judged.function}: {judged.mean:.2f}{spread}, n = {options.runs}, "
-            f"{judged.failures} failed, {[round(a, 2) for a in judged.accuracies]}, "
+            f"{judged.failures} failed, {[round(a, 2) for a in judged.scores]}, "
             f"{seconds:.0f} s",
             flush=True,
         )

@@ -27,7 +27,7 @@ def main() -> None:
         started = time.perf_counter()
         result = pg.train("mnist1d", function, "search", number)
         seconds.append(time.perf_counter() - started)
-        outcome = result.failure or f"{result.accuracy:.1f}%"
+        outcome = result.failure or f"{result.score:.1f}%"
         print(f"{seconds[-1]:6.2f} s  {outcome:>9}  {function.readable()}", flush=True)
     started = time.perf_counter()
     pg.train("mnist1d", "relu", "search")

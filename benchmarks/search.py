@@ -36,7 +36,7 @@ GOALS = {
 
 def instant(job: Job) -> list[Result]:
     started, accuracy = time.time(), random.Random(job.function).uniform(10, 80)
-    results = [{"function": job.function, "seed": seed, "accuracy": accuracy} for seed in job.seeds]
+    results = [{"function": job.function, "seed": seed, "score": accuracy} for seed in job.seeds]
     return stamped(results, started, "nobody")
 
 
@@ -54,7 +54,7 @@ def filled(path: Path, candidates: int) -> None:
         for number in range(1, candidates - LAST + 1):
             made = study.add(number, rng.choice(proposals), number)
             result = {"function": made.function, "seed": number, "seconds": 1.0, "finished": 1.0}
-            study.record("search", number, result | CURVES | {"accuracy": rng.uniform(0, 80)})
+            study.record("search", number, result | CURVES | {"score": rng.uniform(0, 80)})
 
 
 def pace(times: list[float]) -> float:

@@ -29,13 +29,13 @@ import pangaea as pg
 from pangaea.activation import fused
 from pangaea.data.sets import Arrays
 from pangaea.evolution.strategies import STRATEGIES, Settings
+from pangaea.tasks.classification import Classification
 from pangaea.training.run import Run
-from pangaea.training.tasks import Task
 
 FUNCTIONS = {"ReLU": "relu", "A": "log(sigmoid(alpha*x)) * beta*asinh(x)"}
 
 
-def with_data(task: Task) -> Task:
+def with_data(task: Classification) -> Classification:
     if task.data_set.here():
         return task
     rng = np.random.Generator(np.random.PCG64(0))
@@ -69,7 +69,7 @@ def milliseconds(step, device: torch.device, steps: int, repeats: int = 5) -> fl
     return statistics.median(times)
 
 
-def plain_loop(task: Task, function: str, device: torch.device, half: bool):
+def plain_loop(task: Classification, function: str, device: torch.device, half: bool):
     """What people write: eager autocast, torch.optim.SGD, a random batch from the device."""
     torch.manual_seed(0)
     recipe = task.recipes["full"]
@@ -100,7 +100,9 @@ def plain_loop(task: Task, function: str, device: torch.device, half: bool):
     return step
 
 
-def our_run(task: Task, function: str, device: torch.device, compiled: bool = False) -> Run:
+def our_run(
+    task: Classification, function: str, device: torch.device, compiled: bool = False
+) -> Run:
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     recipe = replace(task.recipes["full"], rate=1e-6, warmup_rate=1e-6)
     return Run(task, function, recipe, 0, device=device, dtype=dtype, compiled=compiled)
@@ -116,7 +118,7 @@ def operators_alone() -> Iterator[None]:
         fused.DEVICES = devices
 
 
-def first_steps(task: Task, device: torch.device, count: int) -> list[float]:
+def first_steps(task: Classification, device: torch.device, count: int) -> list[float]:
     """Seconds from a new function's text to the end of its first step, in a warm process."""
     rng, seconds = random.Random(0), []
     propose = STRATEGIES["random-sampling"]

@@ -6,10 +6,10 @@ import numpy as np
 
 import pangaea as pg
 from pangaea.data.sets import Arrays, Pair
-from pangaea.training.tasks import Task
+from pangaea.tasks.classification import Classification
 
 
-def small(name: str, samples: int = 640, judged: int = 8) -> Task:
+def small(name: str, samples: int = 640, judged: int = 8) -> Classification:
     """A task of the package on random images, a class having its own colour."""
     task = pg.task(name)
     rng = np.random.Generator(np.random.PCG64(0))

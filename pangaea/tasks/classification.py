@@ -32,7 +32,7 @@ class Classification(Task):
     name: str
     network: str
     data_set: DataSet
-    recipe: Recipe  # the full one; a smaller budget is the same schedule compressed
+    full: Recipe  # a smaller budget is the same schedule compressed
     search_epochs: int
 
     baseline = "relu(x)"
@@ -44,7 +44,7 @@ class Classification(Task):
 
     @property
     def budgets(self) -> Mapping[str, int]:  # type: ignore[override]
-        return {"search": self.search_epochs, "full": self.recipe.epochs}
+        return {"search": self.search_epochs, "full": self.full.epochs}
 
     @property
     def defaults(self) -> Mapping[str, Any]:  # type: ignore[override]
@@ -59,26 +59,31 @@ class Classification(Task):
 
     @property
     def drops_failures(self) -> bool:  # type: ignore[override]
-        return self.recipe.valid_above > 0
+        return self.full.valid_above > 0
 
     @property
     def recipes(self) -> Mapping[str, Recipe]:
         """`full` (the paper's final training), `search` (compressed) and `pau`."""
         return {
-            "full": self.recipe,
-            "search": self.recipe.compressed(self.search_epochs),
-            "pau": pau(self.recipe),
+            "full": self.full,
+            "search": self.full.compressed(self.search_epochs),
+            "pau": pau(self.full),
         }
 
     def with_recipe(self, recipe: Recipe | str) -> "Classification":
         """The same network and data with another full recipe, such as `pau`."""
-        if isinstance(recipe, str):
+        if isinstance(recipe, Recipe):
+            return replace(self, full=recipe)
+        full = self.recipe(recipe)
+        return replace(self, name=f"{self.name}/pau", full=full) if recipe == "pau" else self
+
+    def recipe(self, recipe: Recipe | str, epochs: int | None = None) -> Recipe:
+        """A recipe by its name, compressed to so many epochs if these are given."""
+        if not isinstance(recipe, Recipe):
             if recipe not in self.recipes:
-                raise UnknownNameError("recipe", recipe, self.recipes)
-            if recipe != "pau":
-                return self
-            return replace(self, name=f"{self.name}/pau", recipe=self.recipes["pau"])
-        return replace(self, recipe=recipe)
+                raise UnknownNameError("recipe", str(recipe), self.recipes)
+            recipe = self.recipes[recipe]
+        return recipe if epochs is None else recipe.compressed(epochs)
 
     def prepare(self) -> None:
         if not self.data_set.here():
@@ -107,7 +112,7 @@ class Classification(Task):
         how: How,
     ) -> list[TrainingResult]:
         """Several at once on a GPU."""
-        recipe = self.recipe if budget == self.recipe.epochs else self.recipe.compressed(budget)
+        recipe = self.full if budget == self.full.epochs else self.full.compressed(budget)
         return train_seeds(
             self,
             function,
@@ -120,7 +125,7 @@ class Classification(Task):
         )
 
     def about(self) -> dict[str, Any]:
-        return super().about() | {"recipe": asdict(self.recipe)}
+        return super().about() | {"recipe": asdict(self.full)}
 
     # What is trained.
 
@@ -186,7 +191,7 @@ def find(name: str) -> Classification | None:
             name=plain,
             network=net,
             data_set=data_set(data),
-            recipe=recipe,
+            full=recipe,
             search_epochs=search_epochs,
         )
         if plain not in names():

@@ -123,6 +123,8 @@ def train_seeds(
 
 def way(**given: Any) -> How:
     """A `How` from what was given; paths and torch's devices are texts there."""
+    if "compiled" in given:  # a former name
+        given["compile"] = given.pop("compiled")
     known = {field.name for field in fields(How)}
     for name in given:
         if name not in known:

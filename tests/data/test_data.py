@@ -251,7 +251,7 @@ def test_a_normalization_moves_to_a_device() -> None:
 
 
 def test_every_data_set_is_found_by_its_name() -> None:
-    assert list(data.data_sets()) == ["mnist1d", "cifar10", "cifar100"]
+    assert list(data.data_sets()) == ["cifar10", "cifar100", "mnist1d"]
     for name, known in data.data_sets().items():
         assert data.data_set(name) is known
         assert known.name == name
@@ -328,4 +328,4 @@ def test_the_data_sets_are_listed_with_torch_and_numpy_alone(tmp_path: Path) -> 
         text=True,
         check=True,
     )
-    assert found.stdout == "{'mnist1d': False, 'cifar10': False, 'cifar100': False}\n"
+    assert found.stdout == "{'cifar10': False, 'cifar100': False, 'mnist1d': False}\n"

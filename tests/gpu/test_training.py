@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import pangaea as pg
+from pangaea.tasks.classification import Classification
 from pangaea.training import train as training
 from pangaea.training.run import Run
-from pangaea.training.tasks import Task
 from tests.random_images import small
 
 pytestmark = pytest.mark.gpu
@@ -19,7 +19,7 @@ A = "log(sigmoid(alpha*x)) * beta*asinh(x)"
 CUDA = torch.device("cuda", 0)
 
 
-def make(task: Task, function: str, dtype: torch.dtype, compiled: bool = False) -> Run:
+def make(task: Classification, function: str, dtype: torch.dtype, compiled: bool = False) -> Run:
     recipe = task.recipes["full"].compressed(3)
     return Run(task, function, recipe, 0, device=CUDA, dtype=dtype, compiled=compiled)
 
@@ -77,7 +77,7 @@ def test_runs_side_by_side_do_not_disturb_each_other() -> None:
 def test_divergence_is_noticed_within_an_epoch() -> None:
     result = pg.train(small("resnet-v1-20/cifar10", 6400), "exp(exp(x))", "full", epochs=2)
     assert result.failure == "diverged"
-    assert result.accuracy is None
+    assert result.score is None
 
 
 @pytest.mark.parametrize("after", [0.4, 0.6, 0.66])

@@ -41,8 +41,7 @@ def without_dropout(model: nn.Module) -> nn.Module:
 
 def test_the_papers_names_come_in_order_and_all_of_them_build() -> None:
     assert networks() == (
-        "wrn-10-4",
-        "wrn-16-8",
+        "all-cnn-c",
         "resnet-v1-20",
         "resnet-v1-32",
         "resnet-v1-44",
@@ -50,8 +49,9 @@ def test_the_papers_names_come_in_order_and_all_of_them_build() -> None:
         "resnet-v1-110",
         "resnet-v2-56",
         "resnet-v2-110",
-        "all-cnn-c",
         "small-cnn",
+        "wrn-10-4",
+        "wrn-16-8",
     )
     for name in networks():
         shape = (1, 40) if name == "small-cnn" else (3, 32, 32)

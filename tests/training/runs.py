@@ -5,9 +5,9 @@ from functools import cache
 from typing import Any
 
 import pangaea as pg
+from pangaea.tasks.classification import Classification
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
-from pangaea.training.tasks import Task
 
 A = "log(sigmoid(alpha*x)) * beta*asinh(x)"
 
@@ -23,5 +23,5 @@ def story(result: TrainingResult) -> dict[str, Any]:
     return {k: v for k, v in result.as_dict().items() if k not in ("seconds", "peak_memory")}
 
 
-def short(task: Task, epochs: int, **changes: Any) -> Recipe:
+def short(task: Classification, epochs: int, **changes: Any) -> Recipe:
     return replace(task.recipes["full"].compressed(epochs), **changes)

@@ -24,7 +24,7 @@ def state(number: int) -> dict[str, Any]:
         "epoch": number,
         "state": [torch.arange(6.0).view(2, 3) + number, torch.tensor(number)],
         "noise": torch.get_rng_state(),
-        "result": {"accuracy": None, "loss": [0.1 + number], "validation": {1: 12.5}},
+        "result": {"score": None, "loss": [0.1 + number], "validation": {1: 12.5}},
     }
 
 

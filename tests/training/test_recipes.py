@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from pangaea.errors import PangaeaError
 from pangaea.networks import networks
-from pangaea.training.recipes import Recipe, recipes
+from pangaea.tasks.classification import recipes
+from pangaea.training.recipes import Recipe
 
 # "L2 regularization of λ" is λ‖w‖² in Keras: a gradient of 2λw.
 L2 = {"wrn": 0.0005, "resnet": 0.0001, "all-cnn-c": 0.001}

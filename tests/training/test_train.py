@@ -19,8 +19,8 @@ from pangaea.data import sets as data
 from pangaea.data.sets import Arrays, Pair
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import networks
+from pangaea.tasks.classification import Classification
 from pangaea.training.run import Run
-from pangaea.training.tasks import Task
 from tests.random_images import small
 from tests.training.runs import A, run, short, story
 
@@ -43,7 +43,7 @@ def test_a_compiled_run_is_the_same_run() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own, while it compiles
         compiled = run(compiled=True)
-    assert compiled.accuracy == pytest.approx(run().accuracy, abs=0.5)
+    assert compiled.score == pytest.approx(run().score, abs=0.5)
     assert compiled.loss == pytest.approx(run().loss, rel=1e-4)
 
 
@@ -52,7 +52,7 @@ def test_other_seeds_give_other_runs() -> None:
     assert first.seed == 0
     assert second.seed == 1
     assert first.loss != second.loss
-    assert first.accuracy != second.accuracy
+    assert first.score != second.score
 
 
 @pytest.mark.parametrize("options", [{}, {"scope": "layer"}, {"scope": "neuron", "data": "test"}])
@@ -78,7 +78,7 @@ def test_several_seeds_in_the_set_up_of_pau_give_what_each_gives_alone() -> None
             assert result.parameters[name][1] == pytest.approx(rows[1], abs=1e-3)
         failed = wanted.training[-1] == worst
         assert result.failure == ("untrained" if failed else None)
-        assert result.accuracy == (None if failed else pytest.approx(wanted.accuracy, abs=1))
+        assert result.score == (None if failed else pytest.approx(wanted.score, abs=1))
 
 
 def test_no_seeds_are_no_runs() -> None:
@@ -113,7 +113,7 @@ def test_a_result_is_plain_data() -> None:
     result = run()
     assert json.loads(json.dumps(result.as_dict(), allow_nan=False))["task"] == "mnist1d"
     assert result.function == str(pg.parse(A))
-    assert (result.scope, result.data, result.device) == (None, "validation", "cpu")
+    assert (result.scope, result.part, result.device) == (None, "validation", "cpu")
     assert (result.failure, result.detail) == (None, None)
     assert result.seconds > 0
     assert result.peak_memory is not None
@@ -126,7 +126,7 @@ def test_curves_have_a_point_for_each_epoch(epochs: int) -> None:
     assert len(result.loss) == len(result.training) == epochs
     assert all(type(value) is float for value in (*result.loss, *result.training))
     assert list(result.validation) == list(range(1, epochs + 1))
-    assert result.accuracy == result.validation[epochs]
+    assert result.score == result.validation[epochs]
     assert result.parameters == {}
 
 
@@ -151,8 +151,8 @@ def test_parameters_are_followed_from_exactly_one() -> None:
 
 def test_it_learns() -> None:
     result = pg.train("mnist1d", "relu", epochs=8)
-    assert result.accuracy is not None
-    assert result.accuracy > 45
+    assert result.score is not None
+    assert result.score > 45
     assert result.loss == sorted(result.loss, reverse=True)
     assert result.training[-1] > 45
 
@@ -160,7 +160,7 @@ def test_it_learns() -> None:
 def test_a_function_that_explodes_ends_within_a_few_steps() -> None:
     result = run("exp(exp(exp(x)))", epochs=4)
     assert result.failure in ("diverged", "exploded")
-    assert result.accuracy is None
+    assert result.score is None
     assert result.loss == []
     assert (found := re.search(r"after (\d+) steps", str(result.detail))), result.detail
     assert int(found[1]) <= 5
@@ -171,7 +171,7 @@ def test_a_loss_beyond_hope_is_an_explosion() -> None:
     wild = short(pg.task("mnist1d"), 2, one_cycle=False, rate=1e6)
     result = pg.train("mnist1d", "relu", wild)
     assert result.failure in ("diverged", "exploded")
-    assert result.accuracy is None
+    assert result.score is None
     assert str(result.detail).startswith("the loss was ")
     patient = pg.train("mnist1d", "relu", short(pg.task("mnist1d"), 1))
     assert patient.failure is None
@@ -182,9 +182,9 @@ def test_a_diverging_seed_does_not_take_the_others_with_it(
     seeds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     healthy = pg.train_seeds("mnist1d", A, "full", range(seeds), epochs=1)
-    real, built = Task.build, 0
+    real, built = Classification.build, 0
 
-    def build(self: Task, *arguments: Any) -> torch.nn.Module:
+    def build(self: Classification, *arguments: Any) -> torch.nn.Module:
         nonlocal built
         model = real(self, *arguments)
         *_, last = model.parameters()
@@ -193,11 +193,11 @@ def test_a_diverging_seed_does_not_take_the_others_with_it(
             torch.nn.init.constant_(last, math.nan)
         return model
 
-    monkeypatch.setattr(Task, "build", build)
+    monkeypatch.setattr(Classification, "build", build)
     results = pg.train_seeds("mnist1d", A, "full", range(seeds), epochs=1)
     assert results[1].failure == "diverged"
     assert results[1].detail == "the loss was nan after 1 steps (epoch 1)"
-    assert results[1].accuracy is None
+    assert results[1].score is None
     assert results[1].loss == []
     for i in {*range(seeds)} - {1}:
         assert story(results[i]) == story(healthy[i])
@@ -210,7 +210,7 @@ def test_where_all_seeds_diverge_all_end_at_once(seeds: int) -> None:
         "mnist1d", "exp(exp(exp(x)))", "full", range(seeds), progress=heard.append
     )
     assert {result.failure for result in results} <= {"diverged", "exploded"}
-    assert {result.accuracy for result in results} == {None}
+    assert {result.score for result in results} == {None}
     assert sum(result.seconds for result in results) < 2
     json.dumps([result.as_dict() for result in results], allow_nan=False)
 
@@ -220,7 +220,7 @@ def test_where_all_seeds_diverge_all_end_at_once(seeds: int) -> None:
 def test_a_constant_function_trains_to_chance(function: str, precision: str) -> None:
     result = pg.train("mnist1d", function, epochs=1, precision=precision)
     assert result.failure is None
-    assert result.accuracy == pytest.approx(10, abs=1)
+    assert result.score == pytest.approx(10, abs=1)
 
 
 @pytest.mark.parametrize("network", ["wrn-10-1", "all-cnn-c"])
@@ -260,8 +260,8 @@ def test_the_learnable_baselines_train(function: str, parameters: int) -> None:
 def test_the_set_up_of_pau_counts_an_untrained_run_as_failed() -> None:
     result = pg.train("mnist1d", "PAU", "pau", epochs=1)
     assert result.failure == "untrained"
-    assert result.accuracy is None
-    assert result.detail == f"training accuracy ended at {result.training[-1]:.2f}%"
+    assert result.score is None
+    assert result.detail == f"the training score ended at {result.training[-1]:.2f}"
     assert len(result.loss) == 1
 
 
@@ -288,7 +288,7 @@ def test_every_network_takes_two_steps(network: str) -> None:
     result = pg.train(task, "relu", short(task, 1, batch=8))
     assert result.failure is None
     assert math.isfinite(result.loss[0])
-    assert result.accuracy is not None
+    assert result.score is not None
 
 
 def test_every_network_takes_parameters_into_account() -> None:
@@ -340,7 +340,7 @@ def test_a_wrong_name_is_answered_with_near_ones(options: dict[str, str], near: 
         ({"seed": 1.5}, "from 0, got 1.5"),
         ({"seed": True}, "from 0, got True"),
         ({"seed": "1"}, "from 0, got '1'"),
-        ({"epochs": 0}, "at least one epoch, got 0"),
+        ({"epochs": 0}, "at least one of the task's epochs, got 0"),
         ({"function": 3}, "got int"),
         ({"task": 3}, "got int"),
         ({"function": ""}, "expected"),
@@ -380,7 +380,7 @@ def test_too_little_memory_on_a_gpu_is_a_result(
         patch.setattr(Activation, "forward", forward)
         result = pg.train("mnist1d", A, epochs=2, checkpoints=tmp_path)
     assert result.failure == "out of memory"
-    assert result.accuracy is None
+    assert result.score is None
     assert "2.00 GiB" in str(result.detail)
     assert (result.task, result.function, result.seed) == ("mnist1d", str(pg.parse(A)), 0)
     json.dumps(result.as_dict(), allow_nan=False)
@@ -406,7 +406,7 @@ def test_an_error_of_the_code_is_no_result(monkeypatch: pytest.MonkeyPatch) -> N
         pg.train("mnist1d", "relu", epochs=1)
 
 
-def twisted() -> Task:
+def twisted() -> Classification:
     """MNIST-1D whose validation part repeats the training part, and whose test labels are wrong."""
     task = pg.task("mnist1d")
     inputs, labels = task.data_set.load().train
@@ -422,15 +422,15 @@ def test_accuracy_is_measured_on_the_part_asked_for() -> None:
     validation, test = (
         pg.train(task, "relu", epochs=10, data=part) for part in ("validation", "test")
     )
-    assert (validation.data, test.data) == ("validation", "test")
+    assert (validation.part, test.part) == ("validation", "test")
     assert validation.loss == test.loss
     assert validation.validation == test.validation
-    assert validation.accuracy == validation.validation[10]
-    assert validation.accuracy is not None
-    assert test.accuracy is not None
-    assert validation.accuracy > 50
+    assert validation.score == validation.validation[10]
+    assert validation.score is not None
+    assert test.score is not None
+    assert validation.score > 50
     # What is right about the one is wrong about the other.
-    assert test.accuracy <= 100 - validation.accuracy
+    assert test.score <= 100 - validation.score
 
 
 @pytest.mark.parametrize("seeds", [1, 4])
@@ -470,6 +470,6 @@ def test_real_images_are_learnt(cifar_folder: Path, monkeypatch: pytest.MonkeyPa
     )
     result = pg.train(replace(task, data_set=ten), "relu", short(task, 3, batch=32))
     assert result.failure is None
-    assert result.accuracy is not None
-    assert result.accuracy > 22  # chance is 10, with a standard deviation of 1.3
+    assert result.score is not None
+    assert result.score > 22  # chance is 10, with a standard deviation of 1.3
     assert result.loss[-1] < result.loss[0]

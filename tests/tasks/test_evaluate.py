@@ -8,15 +8,23 @@ import pytest
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.training.evaluate import Evaluation
+from pangaea.tasks.evaluate import Evaluation, own_seeds
 from pangaea.training.result import TrainingResult
+
+GOAL = pg.task("mnist1d").goal
 
 
 def result(accuracy: float | None, seed: int = 0, **changes: Any) -> TrainingResult:
     failure = "diverged" if accuracy is None else None
-    settings = {"accuracy": accuracy, "failure": failure, "seconds": 2.0, **changes}
+    settings = {"score": accuracy, "failure": failure, "seconds": 2.0, **changes}
     return TrainingResult(
-        task="mnist1d", function="relu(x)", scope=None, seed=seed, data="test", **settings
+        task="mnist1d",
+        function="relu(x)",
+        scope=None,
+        budget=40,
+        seed=seed,
+        part="test",
+        **settings,
     )
 
 
@@ -24,7 +32,7 @@ def judged(*accuracies: float | None, **changes: Any) -> Evaluation:
     return Evaluation(
         function="relu(x)",
         task="mnist1d",
-        classes=10,
+        goal=GOAL,
         results=tuple(map(result, accuracies)),
         **changes,
     )
@@ -32,7 +40,7 @@ def judged(*accuracies: float | None, **changes: Any) -> Evaluation:
 
 def test_mean_and_sample_standard_deviation_are_those_of_the_runs() -> None:
     evaluation = judged(70.0, 72.0, 77.0)
-    assert evaluation.accuracies == [70.0, 72.0, 77.0]
+    assert evaluation.scores == [70.0, 72.0, 77.0]
     assert evaluation.mean == pytest.approx(73)
     assert evaluation.sd == pytest.approx(math.sqrt((9 + 1 + 16) / 2))
     assert evaluation.failures == 0
@@ -40,7 +48,7 @@ def test_mean_and_sample_standard_deviation_are_those_of_the_runs() -> None:
 
 def test_a_failed_run_counts_as_chance() -> None:
     evaluation = judged(70.0, None, 80.0)
-    assert evaluation.accuracies == [70.0, 10.0, 80.0]
+    assert evaluation.scores == [70.0, 10.0, 80.0]
     assert evaluation.mean == pytest.approx(160 / 3)
     assert evaluation.sd == pytest.approx(math.sqrt((50**2 + 130**2 + 80**2) / 9 / 2))
     assert evaluation.failures == 1
@@ -48,14 +56,17 @@ def test_a_failed_run_counts_as_chance() -> None:
 
 def test_chance_depends_on_the_classes() -> None:
     evaluation = Evaluation(
-        function="relu(x)", task="x/cifar100", classes=100, results=(result(None), result(3.0))
+        function="relu(x)",
+        task="x/cifar100",
+        goal=pg.task("wrn-10-4/cifar100").goal,
+        results=(result(None), result(3.0)),
     )
-    assert evaluation.accuracies == [1.0, 3.0]
+    assert evaluation.scores == [1.0, 3.0]
 
 
 def test_failures_are_dropped_where_the_paper_drops_them() -> None:
     evaluation = judged(70.0, None, 80.0, drop_failures=True)
-    assert evaluation.accuracies == [70.0, 80.0]
+    assert evaluation.scores == [70.0, 80.0]
     assert evaluation.mean == 75
     assert evaluation.sd == pytest.approx(math.sqrt(50))
     assert evaluation.failures == 1
@@ -70,8 +81,8 @@ def test_of_a_single_run_the_deviation_is_not_known() -> None:
 
 def test_where_every_run_is_dropped_there_is_no_mean() -> None:
     evaluation = judged(None, None, drop_failures=True)
-    assert evaluation.accuracies == []
-    assert math.isnan(evaluation.mean)
+    assert evaluation.scores == []
+    assert evaluation.mean is None
     assert evaluation.sd is None
     assert evaluation.failures == 2
 
@@ -80,38 +91,44 @@ def test_seconds_are_those_of_a_run() -> None:
     evaluation = Evaluation(
         function="relu(x)",
         task="mnist1d",
-        classes=10,
+        goal=GOAL,
         results=(result(1.0, seconds=1.0), result(None, seconds=4.0)),
     )
     assert evaluation.seconds == 2.5
 
 
-def test_a_function_is_judged_on_test_data_by_seeds_in_a_row() -> None:
+def test_a_function_is_judged_on_test_data_by_seeds_of_its_own() -> None:
     evaluation = pg.evaluate("relu", "mnist1d", runs=2, epochs=2, seed=5)
-    assert (evaluation.function, evaluation.task, evaluation.classes) == ("relu(x)", "mnist1d", 10)
-    assert [r.seed for r in evaluation.results] == [5, 6]
-    assert {r.data for r in evaluation.results} == {"test"}
+    assert (evaluation.function, evaluation.task, evaluation.goal) == ("relu(x)", "mnist1d", GOAL)
+    seeds = [r.seed for r in evaluation.results]
+    assert seeds == own_seeds(5, "relu(x)", 2)
+    assert not {*seeds} & {*own_seeds(5, "tanh(x)", 2)}  # independent of another function's
+    assert {r.part for r in evaluation.results} == {"test"}
     assert [len(r.loss) for r in evaluation.results] == [2, 2]
-    assert evaluation.accuracies == [r.accuracy for r in evaluation.results]
+    assert evaluation.scores == [r.score for r in evaluation.results]
     assert evaluation.sd is not None
     assert evaluation.sd > 0
     assert not evaluation.drop_failures
-    alone = pg.train("mnist1d", "relu", seed=6, epochs=2, data="test")
-    assert evaluation.results[1].accuracy == pytest.approx(alone.accuracy, abs=1)
+    alone = pg.train("mnist1d", "relu", seed=seeds[1], epochs=2, data="test")
+    assert evaluation.results[1].score == pytest.approx(alone.score, abs=1)
 
 
 def test_the_default_task_is_judged_by_default() -> None:
     evaluation = pg.evaluate("relu", runs=1, epochs=1, data="validation", scope="layer")
     assert evaluation.task == "mnist1d"
     (only,) = evaluation.results
-    assert (only.data, only.scope, only.seed) == ("validation", "layer", 0)
+    assert (only.part, only.scope, only.seed) == (
+        "validation",
+        "layer",
+        own_seeds(0, "relu(x)", 1)[0],
+    )
 
 
 def test_the_set_up_of_pau_drops_failures() -> None:
     evaluation = pg.evaluate("PAU", runs=1, recipe="pau", epochs=1)
     assert evaluation.drop_failures
     assert evaluation.failures == 1
-    assert evaluation.accuracies == []
+    assert evaluation.scores == []
 
 
 def test_an_interrupted_evaluation_repeats_no_finished_run(tmp_path: Path) -> None:
@@ -128,7 +145,7 @@ def test_an_interrupted_evaluation_repeats_no_finished_run(tmp_path: Path) -> No
     heard.clear()
     evaluation = pg.evaluate("relu", runs=3, epochs=1, checkpoints=tmp_path, progress=heard.append)
     assert heard == pytest.approx([2 / 3, 1])
-    assert [r.seed for r in evaluation.results] == [0, 1, 2]
+    assert [r.seed for r in evaluation.results] == own_seeds(0, "relu(x)", 3)
     assert all(r.failure is None for r in evaluation.results)
 
 

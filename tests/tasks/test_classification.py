@@ -6,8 +6,7 @@ import torch
 import pangaea as pg
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import networks
-from pangaea.training.recipes import recipes
-from pangaea.training.tasks import DEFAULT, Task
+from pangaea.tasks.classification import DEFAULT, Classification, recipes
 
 
 def test_the_default_task_comes_first_and_the_papers_networks_follow() -> None:
@@ -163,6 +162,6 @@ def test_parameters_of_the_function_come_on_top() -> None:
 
 def test_counting_takes_no_random_numbers() -> None:
     before = torch.get_rng_state()
-    task: Task = pg.task("wrn-10-4/cifar10")
+    task: Classification = pg.task("wrn-10-4/cifar10")
     assert task.multiplications > task.parameters > 0
     assert torch.equal(torch.get_rng_state(), before)
