@@ -39,7 +39,7 @@ def main() -> None:
     run._begin_epoch()
     with run._context():
         timed("refill", lambda: run.batches.refill(run.generator), 5)
-        timed("validation", lambda: run._accuracy(run._validation), 5)
+        timed("validation", lambda: run._score(run._validation), 5)
         run.model.train()
         run.place.zero_()
         run.taken.zero_()

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from pangaea.evolution.creation import initial, parameterized
-from pangaea.evolution.strategies import Proposal
-from pangaea.study.search import resume, search
+from pangaea.evolution.trials import Proposal
+from pangaea.study.driver import resume, search
 from pangaea.study.settings import Settings
-from pangaea.study.study import Study
+from pangaea.study.study import Study, Wanted
+from pangaea.tasks.finding import task as find_task
 from pangaea.workers.judge import Job, Result, stamped
 
 MANY = 100_000
@@ -34,27 +35,29 @@ GOALS = {
 }
 
 
-def instant(job: Job) -> list[Result]:
-    started, accuracy = time.time(), random.Random(job.function).uniform(10, 80)
-    results = [{"function": job.function, "seed": seed, "score": accuracy} for seed in job.seeds]
-    return stamped(results, started, "nobody")
+def instant(job: Job) -> Result:
+    started, score = time.time(), random.Random(job.function).uniform(10, 80)
+    return stamped({"score": score}, started, "nobody")
 
 
-def with_curves(job: Job) -> list[Result]:
-    return [result | CURVES for result in instant(job)]
+def with_curves(job: Job) -> Result:
+    return instant(job) | {"curves": CURVES}
 
 
 def filled(path: Path, candidates: int) -> None:
     """A study that lacks its last candidates."""
     rng = random.Random(0)
     proposals = [Proposal(parameterized(initial(rng), rng), None, "initial") for _ in range(5_000)]
-    recipes = {"search": {"epochs": EPOCHS}, "full": {"epochs": 2 * EPOCHS}}
     chosen = Settings(candidates=candidates, rerank=False, runs=0)
-    with Study.create(path, chosen, recipes, 10) as study, study.transaction():
+    about = find_task("mnist1d").about()
+    with Study.create(path, chosen, about) as study, study.transaction():
         for number in range(1, candidates - LAST + 1):
-            made = study.add(number, rng.choice(proposals), number)
-            result = {"function": made.function, "seed": number, "seconds": 1.0, "finished": 1.0}
-            study.record("search", number, result | CURVES | {"score": rng.uniform(0, 80)})
+            proposal = rng.choice(proposals)
+            study.add(number, proposal)
+            text = str(proposal.function)
+            wanted = Wanted("search", number, text, "mnist1d", None, 20, number, "validation")
+            result = {"score": rng.uniform(0, 80), "seconds": 1.0, "finished": 1.0}
+            study.record(study.ask(wanted).number, result | {"curves": CURVES})
 
 
 def pace(times: list[float]) -> float:
@@ -71,7 +74,7 @@ def driver_and_file(folder: Path) -> dict[str, float]:
     ).close()
     started = time.perf_counter()
     with Study.open(path) as study:
-        assert len(study.history()) == MANY
+        assert len(study.trials()) == MANY
         assert len(study.best(3)) == 3
         opening = time.perf_counter() - started
     return {

@@ -44,7 +44,7 @@ def main() -> None:
             gpus="0",
             jobs_per_gpu=options.jobs_per_gpu,
             callback=lambda row: print(
-                f"{row['stage']:9} {row.get('accuracy')} {row.get('failure') or ''} "
+                f"{row['stage']:9} {row.get('score')} {row.get('failure') or ''} "
                 f"{row['seconds']:6.1f} s  {row['function']}",
                 flush=True,
             ),
@@ -56,12 +56,12 @@ def main() -> None:
             "device": torch.cuda.get_device_name(),
             "torch": torch.__version__,
             "python": platform.python_version(),
-            "recipe": study.recipes["search"],
+            "task kept": study.task,
             "strategy": options.strategy,
             "jobs_per_gpu": options.jobs_per_gpu,
             "candidates": len(rows),
             "failures": study.failures(),
-            "relu": study.runs("baseline"),
+            "baseline": study.runs("baseline"),
             "seconds": span,
             "candidates_per_hour": 3600 * len(rows) / span,
             "median_seconds": statistics.median(r["seconds"] for r in rows if not r["failure"]),

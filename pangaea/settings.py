@@ -7,6 +7,7 @@ made from these lines.
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, field, fields
+from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from pangaea.errors import PangaeaError, UnknownNameError
@@ -68,10 +69,11 @@ class Declaration(NamedTuple):
         return f"{text} Default: {self.default}."
 
 
-def declarations(owner: type) -> list[Declaration]:
+@cache
+def declarations(owner: type) -> tuple[Declaration, ...]:
     """The settings that a class declares, in their order."""
     hints = get_type_hints(owner)
-    return [_declaration(f, hints[f.name]) for f in fields(owner) if "help" in f.metadata]
+    return tuple(_declaration(f, hints[f.name]) for f in fields(owner) if "help" in f.metadata)
 
 
 def _declaration(declared: Field[Any], hint: Any) -> Declaration:

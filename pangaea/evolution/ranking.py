@@ -1,6 +1,7 @@
 """Which functions are worth more runs: the best of the trials, and the best of several tasks."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from pangaea.evolution.trials import Trial
 from pangaea.functions.equivalence import fingerprint
@@ -8,8 +9,9 @@ from pangaea.functions.equivalence import fingerprint
 
 def ranked(trials: Iterable[Trial]) -> list[Trial]:
     """Those that have a score, the best first."""
-    scored = [(-t.score, t.number, t) for t in trials if t.score is not None]
-    return [trial for *_, trial in sorted(scored, key=lambda row: row[:2])]
+    scored = sorted((t for t in trials if t.score is not None), key=attrgetter("number"))
+    scored.sort(key=attrgetter("score"), reverse=True)  # of equal ones the first stays first
+    return scored
 
 
 def top(trials: Iterable[Trial], count: int) -> list[Trial]:

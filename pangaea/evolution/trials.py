@@ -1,6 +1,6 @@
 """What a strategy sees of a search, and what it answers."""
 
-from functools import cached_property
+from collections.abc import Sequence
 from random import Random
 from statistics import fmean
 from typing import NamedTuple
@@ -16,33 +16,16 @@ class Measured(NamedTuple):
     score: float | None
 
 
-class Trial:
-    """A candidate with its results so far, in the order in which its first one came."""
+class Trial(NamedTuple):
+    """A candidate with its results so far."""
 
-    __slots__ = ("__dict__", "cost", "failure", "number", "parent", "runs", "text")
-
-    def __init__(
-        self,
-        number: int,
-        text: str,
-        parent: int | None,
-        runs: tuple[Measured, ...],
-        cost: float = 0.0,
-        failure: str | None = None,
-    ) -> None:
-        self.number = number
-        self.text = text
-        self.parent = parent
-        self.runs = runs
-        self.cost = cost  # seconds of all its runs
-        self.failure = failure  # of the last run that failed
-
-    @cached_property
-    def score(self) -> float | None:
-        """The mean at the largest budget that gave one; None if every run failed."""
-        largest = max((run.budget for run in self.runs if run.score is not None), default=None)
-        scores = [r.score for r in self.runs if r.budget == largest and r.score is not None]
-        return fmean(scores) if scores else None
+    number: int
+    text: str
+    parent: int | None
+    runs: tuple[Measured, ...]
+    score: float | None  # the mean at the largest budget that gave one; None if every run failed
+    cost: float = 0.0  # seconds of all its runs
+    failure: str | None = None  # of the last run that failed
 
     @property
     def function(self) -> Function:
@@ -51,8 +34,20 @@ class Trial:
 
     def after(self, run: Measured, seconds: float, failure: str | None) -> "Trial":
         """With one run more."""
-        runs, cost = (*self.runs, run), self.cost + seconds
-        return Trial(self.number, self.text, self.parent, runs, cost, failure or self.failure)
+        runs = (*self.runs, run)
+        return self._replace(
+            runs=runs,
+            score=mean_score(runs),
+            cost=self.cost + seconds,
+            failure=failure or self.failure,
+        )
+
+
+def mean_score(runs: Sequence[Measured]) -> float | None:
+    """What several runs say together: their mean at the largest budget that gave a score."""
+    largest = max((run.budget for run in runs if run.score is not None), default=None)
+    scores = [run.score for run in runs if run.budget == largest and run.score is not None]
+    return fmean(scores) if scores else None
 
 
 class Proposal(NamedTuple):

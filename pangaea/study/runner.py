@@ -76,7 +76,7 @@ class Runner:
     ) -> None:
         """`seconds` are the time limit for each unit of budget."""
         self.study, self.engine, self.watch, self.stop = study, engine, watch, stop
-        self._precision, self._seconds = precision, seconds
+        self._how, self._seconds = How(precision=precision), seconds
         self._folder = study.path.absolute().with_name(study.path.name + ".checkpoints")
         self._running: dict[int, Run] = {}
 
@@ -160,7 +160,6 @@ class Runner:
 
     def _job(self, run: Run) -> Job:
         wanted = run.wanted
-        checkpoints = str(self._folder / f"run-{run.number}")
         return Job(
             run=run.number,
             stage=wanted.stage,
@@ -171,8 +170,9 @@ class Runner:
             seed=wanted.seed,
             part=wanted.part,
             limit=None if self._seconds is None else self._seconds * wanted.budget,
+            how=self._how,
             # A killed worker's long run goes on from there, wherever the folder can be reached.
-            how=How(precision=self._precision, checkpoints=checkpoints, passing=True),
+            checkpoints=f"{self._folder}/run-{run.number}",
         )
 
     def clear(self) -> None:

@@ -31,6 +31,7 @@ class Search:
         self._numbered = study.proposed()  # candidates
         self._asked = study.asked(PROPOSED)  # runs that the strategy proposed
         self._ended = sum(len(trial.runs) for trial in self.trials)
+        self._parents = study.parents_pending()  # of the candidates that wait for a first result
         self._bad = 0  # failures in a row that need not be the functions' fault
 
     def run(self) -> None:
@@ -78,6 +79,7 @@ class Search:
             return self.study.ask(wanted._replace(budget=proposal.budget))
         self._numbered += 1
         self.study.add(self._numbered, proposal)
+        self._parents[self._numbered] = proposal.parent
         wanted = self._wanted(SEARCH, self._numbered, str(proposal.function), seed)
         if proposal.budget is not None:
             wanted = wanted._replace(budget=proposal.budget)
@@ -91,13 +93,14 @@ class Search:
         place = self._places.get(wanted.candidate)
         if place is None:
             self._places[wanted.candidate] = len(self.trials)
-            parent = self.study.parent(wanted.candidate)
+            parent = self._parents.pop(wanted.candidate)
             self.trials.append(
                 Trial(
                     wanted.candidate,
                     wanted.function,
                     parent,
                     (measured,),
+                    measured.score,
                     result["seconds"],
                     failure,
                 )

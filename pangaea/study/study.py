@@ -1,18 +1,19 @@
 """A study: one search with its settings, every candidate, run and result, in one file."""
 
+import gc
 import json
 import platform
 import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
-from pangaea.evolution.trials import Measured, Proposal, Trial
+from pangaea.evolution.trials import Measured, Proposal, Trial, mean_score
 from pangaea.study import file
 from pangaea.study.settings import Settings, flat
 from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST
@@ -61,6 +62,7 @@ class Study:
         self.path = path
         self._connection = connection
         self._lock = lock
+        self._trials: tuple[int | None, list[Trial]] | None = None  # as of which position
         try:
             about = dict(self._rows("select name, value from about"))
             self.settings: Settings = flat(json.loads(about["settings"]))
@@ -157,21 +159,29 @@ class Study:
 
     def trials(self) -> list[Trial]:
         """The candidates that have a result, in the order in which their first ones came."""
-        rows = self._rows(
+        ((last,),) = self._rows("select max(position) from results")
+        if self._trials is None or self._trials[0] != last:
+            self._trials = last, self._read_trials()
+        return list(self._trials[1])
+
+    def _read_trials(self) -> list[Trial]:
+        trials: dict[int, Trial] = {}
+        sign = self.goal.oriented(1.0)
+        query = (
             "select candidate, c.function, parent, budget, score, seconds, failure"
             " from results join runs using (run) join candidates c on number = candidate"
             f" where {_PROPOSED} order by position"
         )
-        trials: dict[int, Trial] = {}
-        oriented = self.goal.oriented
-        for number, text, parent, budget, score, seconds, failure in rows:
-            run = Measured(budget, None if score is None else oriented(score))
-            before = trials.get(number)
-            trials[number] = (
-                Trial(number, text, parent, (run,), seconds, failure)
-                if before is None
-                else before.after(run, seconds, failure)
-            )
+        with file.sentences(self.path), _no_garbage():
+            rows = self._connection.execute(query)
+            for number, text, parent, budget, score, seconds, failure in rows:
+                run = Measured(budget, None if score is None else sign * score)
+                if number in trials:
+                    trials[number] = trials[number].after(run, seconds, failure)
+                else:
+                    trials[number] = Trial(
+                        number, text, parent, (run,), run.score, seconds, failure
+                    )
         return list(trials.values())
 
     def asked(self, stages: Sequence[str]) -> int:
@@ -195,10 +205,13 @@ class Study:
         ((count,),) = self._rows("select count(*) from candidates")
         return int(count)
 
-    def parent(self, number: int) -> int | None:
-        """The candidate that a candidate is a child of."""
-        ((parent,),) = self._rows("select parent from candidates where number = ?", number)
-        return None if parent is None else int(parent)
+    def parents_pending(self) -> dict[int, int | None]:
+        """The parents of the candidates that wait for their first result."""
+        rows = self._rows(
+            "select number, parent from candidates where number not in"
+            f" (select candidate from results join runs using (run) where {_PROPOSED})"
+        )
+        return dict(rows)
 
     def table(self) -> list[dict[str, Any]]:
         """A row for each candidate, plain values; `pandas.DataFrame(study.table())` works.
@@ -228,7 +241,7 @@ class Study:
         """One row for a candidate of several runs; those without a result come first in SQL."""
         ended = [run for run in runs if run["position"] is not None]
         measured = tuple(Measured(run["budget"], run["score"]) for run in ended)
-        score = Trial(0, "", None, measured).score
+        score = mean_score(measured)
         last = (ended or runs)[-1]
         failure = None if score is not None else last["failure"]
         first = {"position": ended[0]["position"]} if ended else {}
@@ -288,6 +301,18 @@ class Study:
         full budget, of which there are more than reranking had.
         """
         return standing(self, top(self.trials(), max(count, RERANKED)))[:count]
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Nothing made inside is garbage: looking for some takes a third of opening a large study."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def standing(study: Study, trials: Sequence[Trial]) -> list[dict[str, Any]]:

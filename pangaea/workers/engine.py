@@ -215,7 +215,6 @@ def _judged(judge: Judge, job: Job) -> Result:
     started = time.time()
     try:
         result = sound(judge(job))
-        json.dumps(result, allow_nan=False)
     except Exception as error:
         result = failed("exception", f"{type(error).__name__}: {error}"[:2000])
     return result if "finished" in result else stamped(result, started, None)
@@ -225,10 +224,18 @@ def _at_worker(judge: Judge, job: Job) -> tuple[str, str]:
     from distributed import get_worker
 
     worker = get_worker()
-    text = json.dumps(_judged(judge, job))
+    text = _text(_judged(judge, job))
     short = text if len(text) < _LONG else ""
     worker.log_event(_ENDED, (worker.get_current_task(), worker.address, short))
     return worker.address, text
+
+
+def _text(result: Result) -> str:
+    try:
+        return json.dumps(result, allow_nan=False)
+    except (TypeError, ValueError) as error:  # no plain data
+        why = f"the result cannot be sent: {error}"[:2000]
+        return json.dumps(stamped(failed("exception", why), time.time(), None))
 
 
 def _ready(judge: Judge) -> None:

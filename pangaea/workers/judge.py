@@ -7,6 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pangaea.tasks.task import Task
@@ -26,6 +27,7 @@ class Job(NamedTuple):
     part: str  # of the data: validation or test
     limit: float | None  # seconds
     how: How
+    checkpoints: str  # a folder for this run alone
 
 
 Result = dict[str, Any]
@@ -68,9 +70,8 @@ def _train(job: Job, given: Task | None, deadline: float) -> Result:
             raise _OverTimeError
 
     on = task(job.task) if given is None else given
-    trained = on.train(
-        job.function, job.scope, job.budget, job.seed, job.part, tell, job.how
-    ).as_dict()
+    how = replace(job.how, checkpoints=job.checkpoints, passing=True)
+    trained = on.train(job.function, job.scope, job.budget, job.seed, job.part, tell, how).as_dict()
     kept = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device")
     curves = {name: trained[name] for name in _CURVES if trained.get(name)}
     return {name: trained[name] for name in kept} | {"curves": curves}
