@@ -13,10 +13,10 @@ from pangaea.activation.program import HALF, program, run
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
+from pangaea.functions.operators import EXACT
 
 Scope = Literal["layer", "channel", "neuron"]
 SCOPES: tuple[str, ...] = get_args(Scope)
-_EXACT = ("x", "zero", "one", "identity", "negative", "abs", "relu", "max", "min")
 
 Spec = Function | Learnable | str
 
@@ -74,7 +74,7 @@ class Activation(nn.Module):
         self._exact = (
             isinstance(self.function, Function)
             and not initial
-            and all(node.operator in _EXACT for _, node in self.function.expression.walk())
+            and all(n.operator in EXACT for _, n in self.function.expression.walk() if n.inputs)
         )
         # Torch's own kernels do a single operator of these as well as ours.
         alone = self._exact and len(self._steps) == 1

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 from pangaea.activation.operators import OPERATORS, node
-from pangaea.functions.expression import CONSTANTS, Expression, Function, Path
+from pangaea.functions.expression import Expression, Function, Path
+from pangaea.functions.operators import CONSTANTS
 
 HALF = (torch.float16, torch.bfloat16)
 

@@ -1,14 +1,17 @@
-"""Commands on functions: space, list, show."""
+"""Commands on functions: space, operators, list, show."""
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import pangaea
 from pangaea.cli.app import app, console, say
 from pangaea.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from pangaea.functions.space import Space
 
 FunctionText = Annotated[
     str,
@@ -20,18 +23,88 @@ FunctionText = Annotated[
 
 
 @app.command()
-def space() -> None:
-    """Show the size of the search space, as the paper counts it and as it is."""
-    from pangaea.functions.space import rows
+def space(
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="A preset; the paper's is the default.")
+    ] = "paper",
+    operators: Annotated[
+        str | None,
+        typer.Option(
+            "--operators", metavar="A,B,…", help="Only these operators, of all there are."
+        ),
+    ] = None,
+    exclude: Annotated[
+        str | None,
+        typer.Option("--exclude", metavar="A,B,…", help="Less these operators."),
+    ] = None,
+) -> None:
+    """Show a search space: its operators, its shape and how many functions are counted in it."""
+    from pangaea.functions import space as spaces
+    from pangaea.functions.counting import splits
     from pangaea.report.terminal import language
 
-    console.print(language.space_table(rows()))
+    shown = spaces.space(preset, operators, exclude)
+    console.print(language.space_table(shown), highlight=False)
     console.print()
-    console.print(language.totals_table(rows()))
-    say(
-        "\nThe paper counts one arrangement of three binary and four unary nodes; there are five, "
-        "and its total follows from the one."
+    console.print(language.splits_table(splits(shown)))
+    console.print()
+    console.print(language.totals_table(splits(shown)))
+    say("\n" + _about_the_total(shown))
+    if shown == spaces.PAPER:
+        say("\nPresets, for --preset:")
+        console.print(language.presets_table(), highlight=False)
+
+
+def _about_the_total(space: "Space") -> str:
+    """What a total counts, which is not always what a search can reach."""
+    from pangaea.functions.space import PAPER
+
+    if space.levels:
+        return "Core units are inserted and removed whole, so a search stays among these functions."
+    reach = (
+        f"lets x enter unary nodes only and ends at {space.max_nodes} nodes, while mutations may "
+        f"feed x straight into a binary node and pass {space.max_nodes} nodes by a few."
     )
+    if space != PAPER:
+        return f"The total is not the number of functions that a search can reach: it {reach}"
+    return (
+        "The paper counts one arrangement of three binary and four unary nodes; there are five, "
+        "and its total follows from the one. Neither total is the number of functions that a "
+        f"search can reach: each {reach}"
+    )
+
+
+@app.command("operators")
+def list_operators(
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """List the operators (the paper's Table 1), and which presets of the search space have them."""
+    from pangaea.functions.operators import OPERATORS, SMOOTH, SPECIAL
+    from pangaea.functions.space import PRESETS
+    from pangaea.report.terminal import language
+
+    if not as_json:
+        console.print(language.operators_table(), highlight=False)
+        say(
+            "\nOperators of no preset are read all the same. Special functions, which cheap leaves "
+            f"out: {', '.join(sorted(SPECIAL))}. pangaea show 'tanh(x)' draws one; pangaea space "
+            "shows a preset."
+        )
+        return
+    rows = [
+        {
+            "name": name,
+            "arity": row.arity,
+            "formula": row.formula(),
+            "latex": row.latex_formula(),
+            "slope_at_0": row.slopes(0.0)[0] if row.arity == 1 else None,
+            "smooth": name in SMOOTH,
+            "special": name in SPECIAL,
+            "presets": [preset.name for preset in PRESETS.values() if name in preset.operators],
+        }
+        for name, row in OPERATORS.items()
+    ]
+    typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
 
 
 @app.command("list")

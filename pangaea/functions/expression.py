@@ -9,12 +9,11 @@ from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions import printing
-from pangaea.functions.operators import OPERATORS
+from pangaea.functions.operators import CONSTANTS, OPERATORS
 
 Path = tuple[int, ...]
 
 PARAMETERS = ("alpha", "beta", "gamma")
-CONSTANTS = ("zero", "one")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,17 @@ class Operator:
     def arity(self) -> int:
         return 1 if self.partner is None else 2
 
+    def formula(self) -> str:
+        """As people write it: `tanh(x)`, `x₁ + x₂`."""
+        return self._filled(self.readable, ("x₁", "x₂"))
+
+    def latex_formula(self) -> str:
+        return self._filled(self.latex, ("x_1", "x_2"))
+
+    def _filled(self, notation: Notation, pair: tuple[str, str]) -> str:
+        inputs = ("x",) if self.arity == 1 else pair
+        return notation.template % inputs[: notation.template.count("%s")]
+
 
 def unary(
     name: str,
@@ -253,3 +264,19 @@ _OUTSIDE = (
 OPERATORS = {row.name: row for row in (*_UNARY, *_BINARY, *_OUTSIDE)}
 UNARY = tuple(row.name for row in _UNARY)
 BINARY = tuple(row.name for row in _BINARY)
+
+# Facts about operators, as sets of their names: whoever needs one asks here.
+CONSTANTS = frozenset(("zero", "one"))
+# Nothing is rounded, in any precision.
+EXACT = frozenset((*CONSTANTS, "identity", "negative", "abs", "relu", "max", "min"))
+# Not elementary functions: each value takes a series or a rational approximation.
+SPECIAL = frozenset(("erf", "erfc", "bessel_i0e", "bessel_i1e"))
+# A derivative of some order, or the value, jumps somewhere or does not exist: the scaled Bessel
+# functions contain |x|, and ELU, SELU, ELiSH and Softsign bend differently on the two sides of 0.
+ROUGH = frozenset(
+    (
+        *("abs", "reciprocal", "relu", "leaky_relu", "hard_sigmoid", "div", "pow", "max", "min"),
+        *("bessel_i0e", "bessel_i1e", "elu", "selu", "elish", "softsign"),
+    )
+)
+SMOOTH = frozenset(OPERATORS) - ROUGH

@@ -4,6 +4,7 @@ A hand-written precedence parser over a fixed set of tokens. It is bounded (leng
 so any text is answered in milliseconds, and each rejection is one `ParseError`.
 """
 
+import difflib
 import re
 from typing import NamedTuple
 
@@ -59,6 +60,14 @@ _SUM, _NEGATIVE, _PRODUCT, _FACTOR, _DIVISOR, _POWER = 10, 20, 30, 31, 32, 40
 _INFIX = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "^": _POWER}
 
 _OPERAND = "x, a number, a parameter or an operator"
+
+
+def _near(name: str) -> str:
+    """What exists in place of an operator that does not."""
+    known = [*OPERATORS, *ALIASES]
+    near = difflib.get_close_matches(name[:20], known, n=3, cutoff=0.7)
+    meant = f"did you mean {', '.join(near)}? " if near else ""
+    return f" ({meant}'pangaea operators' lists them)"
 
 
 class _Draft(NamedTuple):
@@ -278,7 +287,8 @@ class _Parser:
         start = self.index - 1
         operator = ALIASES.get(name, name)
         if operator not in OPERATORS and name not in ("log", "ln"):
-            raise self._error(_OPERAND, start)
+            called = self.texts[self.index] == "("
+            raise self._error(_OPERAND + (_near(name) if called else ""), start)
         self._expect("(", f"'(' after {operator}")
         self.brackets += 1
         if self.brackets > MAX_DEPTH:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pangaea.functions.operators import (
     ATOM,
+    CONSTANTS,
     OPERATORS,
     SCALED,
     SUM,
@@ -65,7 +66,7 @@ def _infix(
     def render(node: Expression, path: Path) -> tuple[str, int]:
         if node.operator == "x":
             text, level = "x", ATOM
-        elif node.operator in ("zero", "one"):
+        elif node.operator in CONSTANTS:
             # The input has no say: a constant is written without it.
             text, level = notation(OPERATORS[node.operator]).template, ATOM
         elif node.operator == "identity":

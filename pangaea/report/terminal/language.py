@@ -1,4 +1,4 @@
-"""What the command line shows of functions: the space, the catalog, one function."""
+"""What the command line shows of functions: spaces, operators, the catalog, one function."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +9,12 @@ from rich.text import Text
 from rich.tree import Tree
 
 from pangaea.functions.catalog import LEARNABLE, parse
+from pangaea.functions.counting import Split
 from pangaea.functions.expression import Expression, Function, Path
+from pangaea.functions.operators import OPERATORS
 from pangaea.functions.paper import Figure
 from pangaea.functions.shape import shape
-from pangaea.functions.space import Row
+from pangaea.functions.space import PAPER, PRESETS, Space
 
 POINTS = (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0)
 
@@ -33,28 +35,78 @@ def _right(*headers: str) -> Table:
     return table
 
 
-def space_table(rows: Sequence[Row]) -> Table:
+def _labelled(facts: dict[str, str]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in facts.items():
+        table.add_row(name, Text(text))
+    return table
+
+
+def space_table(space: Space) -> Table:
+    """What a space consists of."""
+    shape = f"core units in at most {_counted(space.levels, 'level')}: binary(unary, unary)"
+    facts = {
+        "space": space.name,
+        "about": space.description,
+        "unary": ", ".join(space.unary),
+        "binary": ", ".join(space.binary) or "none",
+        "shape": shape if space.levels else "any arrangement",
+        "size": f"up to {space.max_nodes} nodes, {_counted(space.parameters, 'parameter')}",
+    }
+    return _labelled({name: text for name, text in facts.items() if text})
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
+
+
+def presets_table() -> Table:
+    return _labelled({name: preset.description for name, preset in PRESETS.items()})
+
+
+def splits_table(splits: Sequence[Split]) -> Table:
     table = _right("nodes", "binary", "unary", "edges", "arrangements", "functions")
-    for row in rows:
-        counts = (row.nodes, row.binary, row.unary, row.edges, row.arrangements, row.functions)
-        table.add_row(*(f"{count:,}" for count in counts))
+    for split in splits:
+        graph = (split.nodes, split.binary, split.unary, split.edges)
+        table.add_row(*(f"{n:,}" for n in (*graph, split.arrangements, split.functions)))
     return table
 
 
-def totals_table(rows: Sequence[Row]) -> Table:
-    table = _right("nodes", "functions", "in the paper")
-    for nodes in sorted({row.nodes for row in rows}):
-        some = [row for row in rows if row.nodes == nodes]
-        table.add_row(str(nodes), *_totals(some))
-    table.add_row("all", *_totals(rows), style="bold")
+def totals_table(splits: Sequence[Split]) -> Table:
+    """Totals by size; of the paper's own space also the paper's."""
+    printed = all(split.space == PAPER for split in splits)
+    table = _right("nodes", "functions", *(["in the paper"] if printed else []))
+
+    def add(size: str, some: Sequence[Split], style: str = "") -> None:
+        totals = [sum(split.functions for split in some)]
+        if printed:
+            totals.append(sum(split.paper_functions for split in some))
+        table.add_row(size, *(f"{total:,}" for total in totals), style=style)
+
+    for nodes in sorted({split.nodes for split in splits}):
+        add(str(nodes), [split for split in splits if split.nodes == nodes])
+    add("all", splits, "bold")
     return table
 
 
-def _totals(rows: Sequence[Row]) -> tuple[str, str]:
-    return (
-        f"{sum(row.functions for row in rows):,}",
-        f"{sum(row.paper_functions for row in rows):,}",
-    )
+def operators_table() -> Table:
+    """The paper's Table 1: each operator, and the presets that have it."""
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for name, preset in PRESETS.items():
+        columns.setdefault(preset.operators, []).append(name)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("operator", no_wrap=True)
+    table.add_column("formula", no_wrap=True)
+    table.add_column("slope\nat 0", justify="right")
+    for names in columns.values():
+        table.add_column("\n".join(names), justify="center")
+    for name, row in OPERATORS.items():
+        slope = f"{row.slopes(0.0)[0] + 0.0:.6g}" if row.arity == 1 else ""
+        marks = ("✓" if name in operators else "" for operators in columns)
+        table.add_row(name, Text(row.formula()), slope, *marks)
+    return table
 
 
 def catalog_table(figures: Sequence[Figure]) -> Table:
@@ -103,12 +155,7 @@ def facts_table(
         facts["jumps"] = _places(seen.jumps)
     if seen.undefined:
         facts["undefined"] = "for some inputs (NaN)"
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in facts.items():
-        table.add_row(name, Text(text))
-    return table
+    return _labelled(facts)
 
 
 def _bound(limit: float, side: str) -> str:
