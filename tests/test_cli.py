@@ -132,11 +132,19 @@ def test_a_space_that_cannot_be_is_answered_with_a_sentence(
 def test_operators_are_listed_with_the_presets_that_have_them() -> None:
     shown = output(run("operators", env=(("COLUMNS", "80"), ("NO_COLOR", "1"))))
     rows = cells(shown)
-    assert "nonparametric" in shown
+    assert "paper and nonparametric; s1 and s2" in shown
     assert {*OPERATORS} <= {row[0] for row in rows if row}
     assert ["tanh", "tanh(x)", "1", *"✓✓✓✓✓"] in rows
     assert ["max", "max(x₁,", "x₂)", *"✓✓✓✓"] in rows
     assert ["mish", "mish(x)", "0.6"] in rows
+
+
+def test_operators_fit_into_sixty_columns() -> None:
+    shown = output(run("operators", env=(("COLUMNS", "60"), ("NO_COLOR", "1"))))
+    table = shown.split("\n\n")[0]
+    assert "…" not in table
+    assert max(map(len, table.splitlines())) <= 60
+    assert table.split()[:7] == ["operator", "formula", "paper", "s1", "swish", "smooth", "cheap"]
 
 
 def test_operators_as_json_are_the_whole_table() -> None:

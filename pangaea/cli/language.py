@@ -84,11 +84,12 @@ def list_operators(
     from pangaea.report.terminal import language
 
     if not as_json:
-        console.print(language.operators_table(), highlight=False)
+        console.print(language.operators_table(console.width), highlight=False)
+        same = "; ".join(" and ".join(names) for names in language.alike() if len(names) > 1)
         say(
-            "\nOperators of no preset are read all the same. Special functions, which cheap leaves "
-            f"out: {', '.join(sorted(SPECIAL))}. pangaea show 'tanh(x)' draws one; pangaea space "
-            "shows a preset."
+            f"\nThe same operators have {same}. Those of no preset are read all the same. Special "
+            f"functions, which cheap leaves out: {', '.join(sorted(SPECIAL))}. pangaea show "
+            "'tanh(x)' draws one; pangaea space shows a preset."
         )
         return
     rows = [

@@ -39,7 +39,10 @@ def test_operators_are_taken_out_and_picked() -> None:
     less = PAPER.without(["bessel_i1e", "bessel_i0e", "min"])
     assert set(PAPER.operators) - set(less.operators) == {"bessel_i0e", "bessel_i1e", "min"}
     assert less.name == "paper without bessel_i0e, bessel_i1e, min"
+    assert PAPER.without(["gelu"]) is PAPER is space("paper", exclude="")
     few = PRESETS["s2"].only(["gelu", "add"])
+    assert few == space("s2", operators=" Gelu, add,")
+    assert few.name == "2 operators in s2"
     assert (few.unary, few.binary, few.levels, few.parameters) == (("gelu",), ("add",), 2, 0)
 
 
