@@ -1,9 +1,9 @@
 """Spaces: which operators a search may use, and how large its functions may grow (plain data).
 
-The paper's own, and presets beside it. Two earlier searches, which the paper calls too shallow for
-many of its functions (section 5), compose *core units*, binary(unary(u), unary(v)), where u and v
-are x or another core unit: Ramachandran et al. 2018 (the Swish search) and Bingham et al. 2020 (S1
-is one unit, S2 a unit of units).
+The paper's own, and presets beside it. Two earlier searches that the paper compares itself with
+compose *core units*, binary(unary(u), unary(v)), where u and v are x or another core unit:
+Ramachandran et al. 2018 (the Swish search) and Bingham et al. 2020 (S1 is one unit, S2 a unit of
+units).
 """
 
 from collections.abc import Iterable, Mapping
