@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pangaea.functions.equivalence import fingerprint as fingerprint
     from pangaea.functions.expression import Expression as Expression
     from pangaea.functions.expression import Function as Function
+    from pangaea.functions.space import Space as Space
     from pangaea.report import plot as plot
     from pangaea.study.driver import resume as resume
     from pangaea.study.driver import search as search
@@ -49,6 +50,7 @@ _HOME = {
     "PangaeaError": "errors",
     "ParseError": "errors",
     "Recipe": "training.recipes",
+    "Space": "functions.space",
     "Study": "study.study",
     "Task": "tasks.own",
     "catalog": "functions.catalog",
