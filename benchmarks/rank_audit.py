@@ -277,6 +277,23 @@ def run_all(todo: list[Job], path: Path, workers: int, minutes: float, device: s
             worker.stop()
 
 
+def write_report(runs: Path, path: Path, commit: str | None) -> None:
+    """What the runs say, with what is needed to make them again."""
+    from rank_statistics import report  # needs SciPy, which the runs do not
+
+    found, functions = recorded(runs), candidates()
+    about = {
+        "command": f"python benchmarks/rank_audit.py {runs} --device cuda",
+        "commit": commit,
+        "device": sorted({run["device"] for run in found if run["device"]}),
+        "torch": sorted({run["torch"] for run in found}),
+        "python": sorted({run["python"] for run in found}),
+        "functions": {c.name: {"text": c.text, "parent": c.parent} for c in functions},
+    }
+    about |= report(found, [c.name for c in functions], REPEATS)
+    path.write_text(json.dumps(about, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", type=Path)
@@ -285,8 +302,13 @@ def main() -> None:
     parser.add_argument("--settings", default=SETTINGS, help="task:epochs,task:epochs,…")
     parser.add_argument("--functions", type=int, default=24, help="so many of them")
     parser.add_argument("--device")
+    parser.add_argument("--report", type=Path, help="write what the runs say, and train nothing")
+    parser.add_argument("--commit", help="of the runs, for the report")
     parser.add_argument("--list", action="store_true", help="print the functions")
     options = parser.parse_args()
+    if options.report:
+        write_report(options.runs, options.report, options.commit)
+        return
     if options.list:
         for c in candidates():
             print(f"{c.name:10} {c.parent or '':10} {c.text}")
