@@ -31,14 +31,14 @@ import numpy as np
 import torch
 
 import pangaea as pg
+from pangaea.data.sets import Arrays, DataSet
 from pangaea.evolution.creation import parameterized
 from pangaea.evolution.mutations import mutate
 from pangaea.evolution.strategies.thrifty import may_learn
-from pangaea.study.mps import mps
-from pangaea.study.worker import die_with_parent
-from pangaea.training.data import Arrays, DataSet
+from pangaea.tasks.classification import Classification
 from pangaea.training.recipes import Recipe
-from pangaea.training.tasks import Task
+from pangaea.workers.mps import mps
+from pangaea.workers.worker import die_with_parent
 
 COMMON = ("relu", "swish", "gelu", "elu", "tanh", "softplus")
 PAPER = ("wrn-1", "wrn-2", "wrn-3", "general-1", "general-2", "general-3")
@@ -130,7 +130,7 @@ def halved(data_set: DataSet) -> Arrays:
     return Arrays(train=train, test=test)
 
 
-def task_and_recipe(name: str, epochs: int) -> tuple[Task, Recipe]:
+def task_and_recipe(name: str, epochs: int) -> tuple[Classification, Recipe]:
     if name != HALF:
         task = pg.task(name)
         return task, task.recipe("full", epochs)
@@ -150,7 +150,7 @@ def task_and_recipe(name: str, epochs: int) -> tuple[Task, Recipe]:
 def work(channel: connection.Connection, device: str | None) -> None:
     """A worker: jobs in, what came of them out. What goes wrong ends this process, and no other."""
     die_with_parent()
-    known: dict[tuple[str, int], tuple[Task, Recipe]] = {}
+    known: dict[tuple[str, int], tuple[Classification, Recipe]] = {}
     while True:
         job: Job = channel.recv()
         setting = job.task, job.epochs
@@ -190,7 +190,7 @@ class Worker:
 
 def line(job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of a run. JSON's keys are texts, so the validation curve is a list of pairs."""
-    kept = ("accuracy", "failure", "detail", "seconds", "peak_memory", "device")
+    kept = ("score", "failure", "detail", "seconds", "peak_memory", "device")
     curve = result.get("validation", {}).items()
     return {
         **asdict(job),
@@ -198,7 +198,7 @@ def line(job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
         **{name: result.get(name) for name in kept},
         "loss": (result.get("loss") or [None])[-1],
         "training": (result.get("training") or [None])[-1],
-        "validation": [[epoch, round(accuracy, 3)] for epoch, accuracy in curve],
+        "validation": [[epoch, round(score, 3)] for epoch, score in curve],
         "torch": torch.__version__,
         "python": platform.python_version(),
     }
@@ -239,7 +239,7 @@ def run_all(todo: list[Job], path: Path, workers: int, minutes: float, device: s
         with path.open("a") as file:
             file.write(json.dumps(line(job, result)) + "\n")
         minute = (time.monotonic() - started) / 60
-        outcome = result.get("failure") or f"{result['accuracy']:.2f}"
+        outcome = result.get("failure") or f"{result['score']:.2f}"
         print(f"{minute:5.1f} min  {job.task}:{job.epochs} {job.name} {outcome}", flush=True)
 
     def lost(job: Job, reason: str) -> None:

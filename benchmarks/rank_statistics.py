@@ -99,7 +99,7 @@ class Audit:
             lost = self.failed.setdefault(setting, np.zeros(shape, dtype=bool))
             run, place = self.runs[setting, name, repeat], (self.names.index(name), repeat)
             lost[place] = run["failure"] is not None
-            table[place] = CHANCE if lost[place] else run["accuracy"]
+            table[place] = CHANCE if lost[place] else run["score"]
 
     @property
     def complete(self) -> list[str]:
