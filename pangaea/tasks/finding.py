@@ -3,6 +3,7 @@
 from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.locating import locate
+from pangaea.tasks.classification import DEFAULT
 from pangaea.tasks.task import Task
 
 
@@ -23,7 +24,8 @@ def task(name: Task | str) -> Task:
 def tasks() -> tuple[str, ...]:
     """The names of the tasks, the default first."""
     modules = [module for module in scanning.modules("pangaea.tasks") if hasattr(module, "names")]
-    return tuple(name for module in modules for name in module.names())
+    names = [name for module in modules for name in module.names()]
+    return tuple(sorted(names, key=lambda name: name != DEFAULT))
 
 
 def _own(name: str) -> Task:
