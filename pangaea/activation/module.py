@@ -9,10 +9,11 @@ from torch.nn.parameter import UninitializedParameter
 
 from pangaea.activation import fused
 from pangaea.activation.learnable import LEARNABLE, Learnable
-from pangaea.activation.program import HALF, program, run
+from pangaea.activation.program import HALF, run
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
+from pangaea.functions.program import program
 
 Scope = Literal["layer", "channel", "neuron"]
 SCOPES: tuple[str, ...] = get_args(Scope)
