@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pangaea.activation.module import parameter_groups as parameter_groups
     from pangaea.errors import PangaeaError as PangaeaError
     from pangaea.errors import ParseError as ParseError
+    from pangaea.export import export as export
     from pangaea.functions.catalog import catalog as catalog
     from pangaea.functions.catalog import parse as parse
     from pangaea.functions.equivalence import equivalent as equivalent
@@ -48,6 +49,7 @@ _HOME = {
     "catalog": "functions.catalog",
     "evaluate": "training.evaluate",
     "equivalent": "functions.equivalence",
+    "export": "export",
     "fingerprint": "functions.equivalence",
     "open_study": "study.study",
     "parameter_groups": "activation.module",
@@ -68,7 +70,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'pangaea' has no attribute {name!r}")
     module = import_module(f"pangaea.{_HOME[name]}")
-    value = module if name == "plot" else getattr(module, name)  # the figures' whole module
+    # The figures' whole module; and a folder that is called itself, whoever imports it first.
+    value = module if name in ("plot", "export") else getattr(module, name)
     globals()[name] = value
     return value
 
