@@ -47,7 +47,7 @@ def definitions(library: str, names: dict[str, str]) -> dict[str, str]:
     """The definitions for a library with NumPy's names; `names` are its names for the others."""
     texts = {}
     for name, text in _DEFINITIONS.items():
-        for plain, full in {"np.": f"{library}.", **names}.items():
+        for plain, full in {**names, "np.": f"{library}."}.items():
             text = text.replace(f" {plain}", f" {full}").replace(f"({plain}", f"({full}")
         texts[name] = text
     return texts

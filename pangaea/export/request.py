@@ -44,9 +44,9 @@ class Request:
         taken = keyword.iskeyword(self.name) or self.name in {*reserved, *_ARGUMENTS}
         return f"{self.name}_activation" if taken else self.name
 
-    @property
-    def class_name(self) -> str:
-        return "".join(word[:1].upper() + word[1:] for word in self.name.split("_"))
+    def class_name(self, reserved: Collection[str] = ()) -> str:
+        name = "".join(word.capitalize() for word in self.name.split("_"))
+        return f"{name}Activation" if name in reserved else name
 
 
 _ARGUMENTS = ("x", "alpha", "beta", "gamma")

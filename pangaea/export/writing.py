@@ -65,7 +65,8 @@ def _step(
         text if level >= needed else f"({text})"
         for (text, level), needed in zip(inputs, style.inputs, strict=True)
     ]
-    return style.template % tuple(pieces), style.level
+    constant = "%s" not in style.template
+    return style.template % (() if constant else tuple(pieces)), style.level
 
 
 def gradients(

@@ -222,10 +222,10 @@ def export(request: Request) -> str:
     pull += [f"gradient[{i}] = {text};" for i, text in enumerate(slopes)]
     text = (
         f"// {function.readable()}\n"
-        f"static inline double NAME({arguments}) {{\n{_indented(value)}}}\n\n"
+        f"static inline double NAME({arguments}) {{\n{_body(value, names)}}}\n\n"
         f"// The derivatives by {', '.join(names)}.\n"
         f"static inline void NAME_gradient({arguments}, double gradient[{len(names)}]) {{\n"
-        f"{_indented(pull)}}}\n"
+        f"{_body(pull, names)}}}\n"
     )
     text = "\n".join([*used(text, DEFINITIONS), *_values(request), text])
     # Several such headers in one file must not define the same thing twice.
@@ -236,8 +236,11 @@ def export(request: Request) -> str:
     return head + text.replace("NAME", name) + "\n#endif\n"
 
 
-def _indented(lines: list[str]) -> str:
-    return "".join(f"    {line}\n" for line in lines)
+def _body(lines: list[str], arguments: tuple[str, ...]) -> str:
+    """The lines, after a word on arguments that have no say, which compilers complain about."""
+    words = set(re.findall(r"\w+", " ".join(lines)))
+    silent = [f"(void){name};" for name in arguments if name not in words]
+    return "".join(f"    {line}\n" for line in (*silent, *lines))
 
 
 def _values(request: Request) -> list[str]:

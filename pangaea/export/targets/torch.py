@@ -58,7 +58,12 @@ OPERATORS: dict[str, Notation] = {
 
 DEFINITIONS = definitions(
     "torch",
-    {"stop_gradient(b)": "b.detach()", "elu(": "F.elu(", "sigmoid(": "torch.sigmoid("},
+    {
+        "np.power": "torch.pow",
+        "stop_gradient(b)": "b.detach()",
+        "elu(": "F.elu(",
+        "sigmoid(": "torch.sigmoid(",
+    },
 )
 
 
@@ -100,7 +105,7 @@ def _module(request: Request, name: str) -> str:
             start += f"        self.{parameter} = nn.Parameter(torch.full(shape, {number!r}))\n"
         start += "\n"
     return (
-        f"class {request.class_name}(nn.Module):\n"
+        f"class {request.class_name({'F'})}(nn.Module):\n"
         f'    """{request.function.readable()}{said}"""\n\n{start}{_forward(values, name)}'
     )
 
