@@ -70,9 +70,9 @@ class Probe(nn.Module):
     It never works in place, so a model that relies on that gives itself away.
     """
 
-    def __init__(self, before: nn.Module | Callable[..., Any]) -> None:
+    def __init__(self, before: nn.Module | Callable[..., Any], squashing: bool) -> None:
         super().__init__()
-        self.before = before
+        self.before, self.squashing = before, squashing
         self.observation: Observation | None = None
         self.calls: list[Call] = []
         self.multiplied = self.is_output = False
@@ -146,18 +146,24 @@ class Observation(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        if func in FUNCTIONS and self._running and not any(map(_hides, self._running)):
-            owner = self._running[-1][0]
-            self.functional.setdefault(owner, set()).add(func.__name__)
         given = [*tensors((args, kwargs))]
-        if func in _MULTIPLY and len(given) > 1:
-            for tensor in given:
-                for probe in self._origins.get(id(tensor), ()):
-                    probe.multiplied = True
+        if (func in FUNCTIONS or func in _MULTIPLY) and not any(map(_hides, self._running)):
+            if func in FUNCTIONS and self._running:
+                owner = self._running[-1][0]
+                self.functional.setdefault(owner, set()).add(func.__name__)
+            elif len(given) > 1:
+                self._multiply(given)
         for tensor in tensors(result):
             self._alive.append(tensor)
             self._follow(func, given, tensor)
         return result
+
+    def _multiply(self, given: list[Tensor]) -> None:
+        """Note who is a factor: of a sigmoid and something else the sigmoid is the gate."""
+        factors = {probe for tensor in given for probe in self._origins.get(id(tensor), ())}
+        gates = {probe for probe in factors if probe.squashing}
+        for probe in gates or factors:
+            probe.multiplied = True
 
     def _follow(self, func: Any, given: list[Tensor], result: Tensor) -> None:
         """What is known of the arguments, as far as it holds for the result."""

@@ -7,7 +7,13 @@ from typing import Any
 from torch import nn
 
 from pangaea.activation.observation import Probe
-from pangaea.activation.recognition import LEFT, function_kind, function_name, is_activation
+from pangaea.activation.recognition import (
+    LEFT,
+    function_kind,
+    function_name,
+    is_activation,
+    is_squashing,
+)
 from pangaea.activation.retracing import Retraced
 from pangaea.activation.selection import Selection
 from pangaea.activation.surgery_report import Left
@@ -48,7 +54,7 @@ class Site:
     why_left: str = ""
 
     def __post_init__(self) -> None:
-        self.probe = Probe(self.compute)
+        self.probe = Probe(self.compute, is_squashing(self.kind))
         self.origin = self.origin or self.path
         self._adopt(self.probe)
 

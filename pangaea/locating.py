@@ -1,0 +1,96 @@
+"""Objects of the user's by where they stand: `file.py:name` or `module:name`."""
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pangaea.errors import PangaeaError, UnknownNameError
+
+
+def locate(text: str) -> Any:
+    """The object that `file.py:name` or `module:name` names; its code runs once in a process."""
+    where, colon, name = text.rpartition(":")
+    if not colon or not where or not name:
+        raise PangaeaError(f"{text!r} names nothing: write file.py:name or module:name")
+    if where.endswith(".py"):
+        path = Path(where).expanduser().resolve()
+        if not path.is_file():
+            raise PangaeaError(f"there is no file {where}")
+        module = _from_file(path)
+    else:
+        module = _from_module(where)
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            known = [known for known in vars(module) if not known.startswith("_")]
+            raise UnknownNameError(f"object in {where}", name, known or ["nothing"])
+        value = getattr(value, part)
+    return value
+
+
+@cache
+def _from_file(path: Path) -> ModuleType:
+    # Two files of one name are two modules; the same file is the same in every process.
+    name = f"{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise PangaeaError(user_error(error, path.name)) from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _from_module(name: str) -> ModuleType:
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise PangaeaError(
+                f"there is no module {name} here or among the installed ones; a file is file.py:name"
+            ) from error
+        raise PangaeaError(user_error(error, name)) from error
+    except Exception as error:
+        raise PangaeaError(user_error(error, name)) from error
+    finally:
+        sys.path.remove(folder)
+
+
+def user_error(error: BaseException, where: str) -> str:
+    """A sentence on an error in the user's own code: what it was, and the line."""
+    reason = " ".join(str(error).split())
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        place = f"{Path(error.filename).name}, line {error.lineno}"
+        return f"{where} is not Python: {error.msg} ({place}: {(error.text or '').strip()})"
+    frames = traceback.extract_tb(error.__traceback__)
+    # The last line outside torch, Python and ourselves is where the user can do something.
+    theirs = [f for f in frames if not _is_library(f.filename)] or [*frames]
+    last = theirs[-1]
+    place = f"{Path(last.filename).name}, line {last.lineno}: {last.line}"
+    return f"the code of {where} fails: {type(error).__name__}: {reason} ({place})"
+
+
+def _is_library(filename: str) -> bool:
+    library = Path(importlib.util.__file__).parents[1]
+    path = Path(filename)
+    return (
+        filename.startswith("<")
+        or "site-packages" in path.parts
+        or path.is_relative_to(library)
+        or path.is_relative_to(Path(__file__).parent)
+    )
