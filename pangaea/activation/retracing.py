@@ -118,10 +118,13 @@ def traced(module: nn.Module, fixed: dict[str, Any]) -> fx.Graph:
         changed = {name for name, value in vars(module).items() if before.get(name) is not value}
         vars(module).clear()
         vars(module).update(before)
-    if changed:
-        raise UntraceableError(f"its forward sets {min(changed)}")
-    if random.getstate() != state[0] or not torch.equal(torch.get_rng_state(), state[1]):
+        drawn = random.getstate() != state[0] or not torch.equal(torch.get_rng_state(), state[1])
+        random.setstate(state[0])
+        torch.set_rng_state(state[1])
+    if drawn:
         raise UntraceableError("its forward draws random numbers of its own")
+    if changed := {name for name in changed if not name.startswith("_tensor_constant")}:
+        raise UntraceableError(f"its forward sets {min(changed)}")
     for node in graph.nodes:
         node.type = None
         if node.op == "get_attr" and not _holds(module, node.target):

@@ -64,7 +64,7 @@ class _Surgery:
                 arrange(sites, {})
         left += [Left(s.path, s.label, s.why_left) for s in sites if s not in modules]
         if not modules:
-            raise PangaeaError(_nothing(model, left, notes))
+            raise PangaeaError(_nothing(model, left, example is None))
         arrange(sites, modules)
         _leave_fast_path(model)
         function = str(self.template.function)
@@ -160,7 +160,7 @@ class _Surgery:
                 site.why_left = site.why_left or why.get(site.origin, "")
 
 
-def _nothing(model: nn.Module, left: list[Left], notes: list[str]) -> str:
+def _nothing(model: nn.Module, left: list[Left], unseen: bool) -> str:
     name = type(model).__name__
     if is_activation(model):
         return f"{name} is itself an activation: replace it where it is used"
@@ -168,7 +168,7 @@ def _nothing(model: nn.Module, left: list[Left], notes: list[str]) -> str:
     if left:
         more = f", and {len(left) - 1} more" if len(left) > 1 else ""
         reasons = f"{left[0].path} ({left[0].before}): {left[0].why}{more}"
-    hint = "" if not notes else " Pass example=…, an input of the model, to find calls too."
+    hint = " Pass example=…, an input of the model, to find calls too." if unseen else ""
     return f"no activation of {name} was replaced: {reasons}.{hint}"
 
 

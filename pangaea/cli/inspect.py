@@ -34,9 +34,7 @@ def inspect(
     function: Annotated[
         str, typer.Option("--function", help="What to put in their place.")
     ] = "alpha*x - beta*log(sigmoid(gamma*x))",
-    scope: Annotated[
-        str | None, typer.Option("--scope", help="layer, channel or neuron.")
-    ] = None,
+    scope: Annotated[str | None, typer.Option("--scope", help="layer, channel or neuron.")] = None,
 ) -> None:
     """Show which activations of a model would be replaced, where, and which not and why."""
     from pangaea.activation.surgery import replace_activations
