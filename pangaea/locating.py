@@ -28,10 +28,15 @@ def locate(text: str) -> Any:
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            known = [known for known in vars(module) if not known.startswith("_")]
-            raise UnknownNameError(f"object in {where}", name, known or ["nothing"])
+            raise UnknownNameError(f"object in {where}", name, _names(module) or ["nothing"])
         value = getattr(value, part)
     return value
+
+
+def _names(module: ModuleType) -> list[str]:
+    """What the module makes public, other modules aside."""
+    members = vars(module).items()
+    return [n for n, v in members if not n.startswith("_") and not isinstance(v, ModuleType)]
 
 
 @cache
@@ -62,7 +67,7 @@ def _from_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise PangaeaError(
-                f"there is no module {name} here or among the installed ones; a file is file.py:name"
+                f"there is no module {name}, here or installed; a file is named file.py:name"
             ) from error
         raise PangaeaError(user_error(error, name)) from error
     except Exception as error:

@@ -1,7 +1,10 @@
 """Activations replaced in models as people write them: what is found, and what stays."""
 
 import random
+import re
+import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -337,7 +340,7 @@ def test_a_forward_keeps_its_modes_signature_and_refuses_what_was_not_traced() -
     assert not torch.equal(model(x), model(x))  # dropout
     model.eval()
     assert torch.equal(model(x), model(x=x, scale=1.0))
-    with pytest.raises(pg.PangaeaError, match="replaced for calls with scale=1.0"):
+    with pytest.raises(pg.PangaeaError, match=r"replaced for calls with scale=1\.0"):
         model(x, 2.0)
     with pytest.raises(pg.PangaeaError, match="extra=None"):
         model(x, extra=torch.ones(8))
@@ -407,3 +410,11 @@ def test_the_report_reads_as_a_table() -> None:
     assert lines[2].split() == ["leaky_relu", "F.leaky_relu", "channel", "6", "1"]
     assert lines[6] == "left alone: 1 activation"
     assert lines[8].split(maxsplit=2) == ["sigmoid", "Sigmoid", "the model's output"]
+
+
+def test_the_examples_of_the_docs_run(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "your_model.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec("\n".join(blocks), {})
+    shown = textwrap.indent(capsys.readouterr().out, "    ")
+    assert shown in text
