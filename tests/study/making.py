@@ -52,7 +52,9 @@ def ran(study: Study, want: Wanted, **result: Any) -> Run:
     return run
 
 
-def candidate(study: Study, number: int, text: str, parent: int | None = None, **result: Any) -> Run:
+def candidate(
+    study: Study, number: int, text: str, parent: int | None = None, **result: Any
+) -> Run:
     """A candidate with its first run, and that one's result if there is one."""
     function = parse(text)
     want = wanted(function=str(function), candidate=number, seed=number)
