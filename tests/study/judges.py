@@ -78,6 +78,11 @@ def failing_sometimes(job: Job) -> Result:
     return failing("diverged", job) if job.stage in PROPOSED and job.seed % 5 == 0 else instant(job)
 
 
+def napping_and_failing(seconds: float, job: Job) -> Result:
+    time.sleep(seconds)
+    return failing_sometimes(job)
+
+
 def failing_while(file: Path, reason: str, job: Job) -> Result:
     """Nothing can be trained as long as there is the file."""
     return failing(reason, job) if file.exists() else instant(job)
