@@ -10,17 +10,21 @@ from typing import Any
 
 import psutil
 import pytest
+import torch
 
 import pangaea as pg
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.study.search import free_name, resume, search
+from pangaea.study.driver import free_name, resume, search
+from pangaea.study.stages import PROPOSED
 from pangaea.study.study import Study
+from pangaea.training import train
 from tests.study.driving import REPOSITORY, Drivers, until
+from tests.study.engines import Noting
 from tests.study.judges import instant, raising
 from tests.study.making import searched
 
 SMALL = {"population": 5, "sample": 3, "rerank": False, "runs": 0}
-SAME = ("number", "function", "parent", "mutation", "seed", "fitness", "failure")
+SAME = ("number", "function", "parent", "mutation", "seed", "budget", "score", "failure")
 
 
 def table(path: Path) -> list[tuple[Any, ...]]:
@@ -32,7 +36,7 @@ def done(path: Path) -> int:
     if not path.exists():
         return 0
     with Study.open(path) as study:
-        return len(study.history())
+        return len(study.trials())
 
 
 def half(path: Path, drivers: Drivers, results: int, *how: Any, **given: Any) -> None:
@@ -56,12 +60,12 @@ def test_fifty_candidates_are_twenty_five_and_a_kill_and_twenty_five(
 
 def test_real_training_resumes_to_the_same_search(tmp_path: Path, drivers: Drivers) -> None:
     whole, parts = tmp_path / "whole.study", tmp_path / "parts.study"
-    given = SMALL | {"candidates": 6, "workers": 0, "epochs": 1, "population": 2, "threshold": 0.0}
+    given = SMALL | {"candidates": 6, "workers": 0, "budget": 1, "population": 2, "threshold": 0.0}
     assert drivers.start(whole, "real", **given).end() == "done"
     half(parts, drivers, 3, "real", **given)
     assert drivers.start(parts, "real", workers=0).end() == "done"
     assert table(parts) == table(whole)
-    assert len({row[5] for row in table(whole)}) > 2  # fitness, which is not always the same
+    assert len({row[6] for row in table(whole)}) > 2  # the scores, which are not all the same
 
 
 def test_resuming_a_finished_study_does_nothing_and_at_once(path: Path) -> None:
@@ -79,10 +83,10 @@ def test_the_callback_is_told_each_result_in_a_row(path: Path) -> None:
     stages = [row["stage"] for row in rows]
     assert stages == ["baseline"] * 3 + ["search"] * 5 + ["rerank"] * 10 + ["test"] * 8
     assert [row["number"] for row in rows if row["stage"] == "search"] == [1, 2, 3, 4, 5]
-    assert {"function", "seed", "accuracy", "seconds", "worker"} <= rows[0].keys()
+    assert {"run", "function", "budget", "seed", "score", "seconds", "worker"} <= rows[0].keys()
     with Study.open(path) as study:
-        assert [row["accuracy"] for row in rows if row["stage"] == "search"] == [
-            row["fitness"] for row in study.table()
+        assert [row["score"] for row in rows if row["stage"] == "search"] == [
+            row["score"] for row in study.table()
         ]
 
 
@@ -102,18 +106,43 @@ def test_a_search_returns_its_study_to_look_at(path: Path) -> None:
     study = pg.search("mnist1d", study=path, candidates=4, workers=0, runs=1, judge=instant)
     assert isinstance(study, pg.Study)
     assert [row["number"] for row in study.table()] == [1, 2, 3, 4]
-    assert study.recipes["search"]["epochs"] < study.recipes["full"]["epochs"]
+    assert study.task["budgets"]["search"] < study.task["budgets"]["full"]
+    assert study.task["recipe"]["epochs"] == study.task["budgets"]["full"]
     assert Study.resume(path).close() is None  # nobody holds it
     assert [row["number"] for row in pg.open_study(path).best(2)] == [
         row["number"] for row in study.best(2)
     ]
 
 
-def test_epochs_compress_the_search_recipe_alone(path: Path) -> None:
-    with search("mnist1d", study=path, candidates=1, epochs=3, workers=0, judge=instant) as study:
-        assert study.recipes["search"]["epochs"] == 3
-        assert study.recipes["full"] == pg.open_study(path).recipes["full"] != {}
-        assert study.recipes["full"]["epochs"] != 3
+@pytest.mark.parametrize("name", ["budget", "epochs"])
+def test_a_budget_is_of_the_search_and_may_be_called_epochs(path: Path, name: str) -> None:
+    how = {"candidates": 1, "runs": 1, "workers": 0, "judge": instant, name: 3}
+    with search("mnist1d", study=path, **how) as study:
+        full = study.task["budgets"]["full"]
+        budgets = {(row["stage"], row["budget"]) for row in study.runs()}
+    assert full > 3
+    assert budgets == {("baseline", 3), ("search", 3), ("rerank", full), ("test", full)}
+
+
+def test_precision_and_time_limit_reach_every_run(path: Path) -> None:
+    judge = Noting()
+    searched(path, candidates=2, budget=5, precision="bf16", timeout=10.0, judge=judge)
+    assert {job.how.precision for job in judge.jobs} == {"bf16"}
+    assert {job.stage for job in judge.jobs} == {"baseline", "search", "rerank", "test"}
+    assert {job.limit / job.budget for job in judge.jobs if job.limit} == {2.0}
+
+
+def test_precision_reaches_the_network(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dtypes, run = [], train.Run
+
+    def noting(*args: Any, dtype: torch.dtype, **more: Any) -> Any:
+        dtypes.append(dtype)
+        return run(*args, dtype=dtype, **more)
+
+    monkeypatch.setattr(train, "Run", noting)
+    given = {"candidates": 1, "rerank": False, "runs": 0, "workers": 0, "budget": 1}
+    search("mnist1d", study=path, precision="bf16", **given).close()
+    assert dtypes == [torch.bfloat16] * 4
 
 
 def test_what_is_wrong_is_said_before_anything_is_made(path: Path) -> None:
@@ -121,6 +150,8 @@ def test_what_is_wrong_is_said_before_anything_is_made(path: Path) -> None:
         search("mnist-1d", study=path, workers=0, judge=instant)
     with pytest.raises(UnknownNameError, match="did you mean candidates"):
         search(study=path, workers=0, judge=instant, candidate=3)
+    with pytest.raises(PangaeaError, match="workers must be at least 0"):
+        search(study=path, workers=-1, judge=instant)
     with pytest.raises(PangaeaError, match="the settings file"):
         search(study=path, settings_file="none.toml", workers=0, judge=instant)
     assert [*path.parent.iterdir()] == []
@@ -146,7 +177,7 @@ def test_a_signal_stops_a_search_when_what_runs_is_done(
     driver.send(number)
     assert driver.end() == "KeyboardInterrupt: "
     with Study.open(path) as study:
-        assert study.pending() == []
+        assert study.pending(PROPOSED) == []
         assert 2 < study.proposed() <= 6
     assert drivers.start(path, "instant", workers=0).end() == "done"
     assert [row[0] for row in table(path)] == list(range(1, 13))
@@ -154,7 +185,7 @@ def test_a_signal_stops_a_search_when_what_runs_is_done(
 
 def test_a_second_signal_stops_it_at_once(path: Path, drivers: Drivers) -> None:
     driver = drivers.start(path, "holding", candidates=12, workers=2, **SMALL)
-    until(lambda: path.exists() and len(Study.open(path).pending()) == 2)
+    until(lambda: path.exists() and len(Study.open(path).pending(PROPOSED)) == 2)
     workers = psutil.Process(driver.pid).children(recursive=True)
     driver.send(signal.SIGINT)
     time.sleep(0.5)
@@ -164,7 +195,7 @@ def test_a_second_signal_stops_it_at_once(path: Path, drivers: Drivers) -> None:
     assert driver.end() == "KeyboardInterrupt: "
     until(lambda: not any(process.is_running() for process in workers))
     with Study.open(path) as study:
-        assert (len(study.pending()), study.history()) == (2, [])
+        assert (len(study.pending(PROPOSED)), study.trials()) == (2, [])
 
 
 SCRIPT = """
