@@ -7,7 +7,6 @@ made from these lines.
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, field, fields
-from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from pangaea.errors import PangaeaError, UnknownNameError
@@ -69,11 +68,17 @@ class Declaration(NamedTuple):
         return f"{text} Default: {self.default}."
 
 
-@cache
+_KNOWN: dict[type, tuple[Declaration, ...]] = {}
+
+
 def declarations(owner: type) -> tuple[Declaration, ...]:
     """The settings that a class declares, in their order."""
-    hints = get_type_hints(owner)
-    return tuple(_declaration(f, hints[f.name]) for f in fields(owner) if "help" in f.metadata)
+    if owner not in _KNOWN:
+        hints = get_type_hints(owner)
+        _KNOWN[owner] = tuple(
+            _declaration(f, hints[f.name]) for f in fields(owner) if "help" in f.metadata
+        )
+    return _KNOWN[owner]
 
 
 def _declaration(declared: Field[Any], hint: Any) -> Declaration:

@@ -1,6 +1,7 @@
 """The program as a person runs it: what it prints, and what it says to mistakes."""
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,10 @@ from PIL import Image
 import pangaea as pg
 from pangaea.cli import main
 from pangaea.functions.catalog import LEARNABLE
+from pangaea.functions.counting import splits
+from pangaea.functions.operators import OPERATORS
 from pangaea.functions.paper import FIGURES
+from pangaea.functions.space import PRESETS
 
 Done = subprocess.CompletedProcess[str]
 
@@ -70,7 +74,7 @@ def test_the_version_is_the_packages() -> None:
 
 def test_help_lists_the_commands() -> None:
     words = [row[1:2] for row in cells(output(run("--help")))]
-    assert all([command] in words for command in ("space", "list", "show"))
+    assert all([command] in words for command in ("space", "operators", "list", "show"))
 
 
 def test_space_shows_both_totals_and_says_why_they_differ() -> None:
@@ -78,7 +82,97 @@ def test_space_shows_both_totals_and_says_why_they_differ() -> None:
     assert ["all", "10,339,202,744,514", "10,170,042,948,450"] in rows
     assert ["7", "3", "4", "11", "5", "211,449,745,080"] in rows
     why = "one arrangement of three binary and four unary nodes; there are five"
-    assert why in " ".join(output(run("space")).split())
+    text = " ".join(output(run("space")).split())
+    assert why in text
+    assert "Neither total is the number of functions that a search can reach" in text
+    assert all([name] in [row[:1] for row in rows] for name in PRESETS)
+
+
+def test_space_shows_a_preset_with_its_own_total_only() -> None:
+    shown = output(run("space", "--preset", "cheap"))
+    rows = cells(shown)
+    (total,) = (row for row in rows if row[:1] == ["all"])
+    assert total[1:] == [f"{sum(split.functions for split in splits(PRESETS['cheap'])):,}"]
+    assert "erf" not in shown.split("nodes")[0].replace("erf, erfc and Bessel", "")
+    assert "The total is not the number of functions that a search can reach" in shown
+
+
+def test_space_of_core_units_is_said_to_be_closed() -> None:
+    shown = output(run("space", "--preset", "s2"))
+    assert "core units in at most 2 levels" in shown
+    assert "no parameters" in shown
+    assert "a search stays among these functions" in shown
+
+
+def test_space_takes_operators_and_leaves_some_out() -> None:
+    few = output(run("space", "--operators", "relu, GELU,add,max", "--exclude", "max"))
+    rows = cells(few)
+    assert ["unary", "relu,", "gelu"] in rows
+    assert ["binary", "add"] in rows
+    less = output(run("space", "--exclude", "bessel_i0e,bessel_i1e"))
+    assert "paper without bessel_i0e, bessel_i1e" in less
+    assert "in the paper" not in less
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--preset", "smoth"), "no space is called 'smoth'; did you mean smooth?"),
+        (("--exclude", "bessel"), "no operator is called 'bessel'; did you mean bessel_i"),
+        (("--operators", "add"), "at least one unary operator"),
+        (("--operators", ""), "at least one unary operator"),
+    ],
+)
+def test_a_space_that_cannot_be_is_answered_with_a_sentence(
+    arguments: tuple[str, ...], why: str, run_here: Callable[..., Done]
+) -> None:
+    assert why in complaint(run_here("space", *arguments))
+
+
+def test_operators_are_listed_with_the_presets_that_have_them() -> None:
+    shown = output(run("operators", env=(("COLUMNS", "80"), ("NO_COLOR", "1"))))
+    rows = cells(shown)
+    assert "paper and nonparametric; s1 and s2" in shown
+    assert {*OPERATORS} <= {row[0] for row in rows if row}
+    assert ["tanh", "tanh(x)", "1", *"✓✓✓✓✓"] in rows
+    assert ["max", "max(x₁,", "x₂)", *"✓✓✓✓"] in rows
+    assert ["mish", "mish(x)", "0.6"] in rows
+
+
+def test_operators_fit_into_sixty_columns() -> None:
+    shown = output(run("operators", env=(("COLUMNS", "60"), ("NO_COLOR", "1"))))
+    table = shown.split("\n\n")[0]
+    assert "…" not in table
+    assert max(map(len, table.splitlines())) <= 60
+    assert table.split()[:7] == ["operator", "formula", "paper", "s1", "swish", "smooth", "cheap"]
+
+
+def test_operators_as_json_are_the_whole_table() -> None:
+    listed = {row["name"]: row for row in json.loads(output(run("operators", "--json")))}
+    assert [*listed] == [*OPERATORS]
+    assert listed["pow"] == {
+        "name": "pow",
+        "arity": 2,
+        "formula": "x₁^x₂",
+        "latex": "{x_1}^{x_2}",
+        "slope_at_0": None,
+        "smooth": False,
+        "special": False,
+        "presets": ["paper", "nonparametric", "cheap"],
+    }
+    assert (listed["erf"]["special"], listed["erf"]["slope_at_0"]) == (True, 2 / math.sqrt(math.pi))
+    assert listed["one"]["latex"] == "1"
+
+
+def test_an_operator_that_does_not_exist_is_answered_with_those_that_do(
+    run_here: Callable[..., Done],
+) -> None:
+    said = complaint(run_here("show", "relu(x) + sin(x)"))
+    assert "position 10" in said
+    assert "did you mean sinh, asinh? 'pangaea operators' lists them" in said
+    said = complaint(run_here("show", "wobble(x)"))
+    assert "'pangaea operators' lists them" in said
+    assert "did you mean" not in said
 
 
 def test_list_names_the_whole_catalog() -> None:

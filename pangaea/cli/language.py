@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import pangaea
 from pangaea.cli.app import app, console, say
 from pangaea.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from pangaea.functions.space import Space
 
 FunctionText = Annotated[
     str,
@@ -46,19 +49,29 @@ def space(
     console.print(language.splits_table(splits(shown)))
     console.print()
     console.print(language.totals_table(splits(shown)))
+    say("\n" + _about_the_total(shown))
     if shown == spaces.PAPER:
-        say(
-            "\nThe paper counts one arrangement of three binary and four unary nodes; there are "
-            "five, and its total follows from the one."
-        )
-    if not shown.levels:
-        say(
-            "\nNo count is the number of functions that a search can reach: it lets x enter unary "
-            f"nodes only and ends at {shown.max_nodes} nodes, while mutations may feed x straight "
-            f"into a binary node and pass {shown.max_nodes} nodes by a few."
-        )
-    say("\nPresets, for --preset:")
-    console.print(language.presets_table(), highlight=False)
+        say("\nPresets, for --preset:")
+        console.print(language.presets_table(), highlight=False)
+
+
+def _about_the_total(space: "Space") -> str:
+    """What a total counts, which is not always what a search can reach."""
+    from pangaea.functions.space import PAPER
+
+    if space.levels:
+        return "Core units are inserted and removed whole, so a search stays among these functions."
+    reach = (
+        f"lets x enter unary nodes only and ends at {space.max_nodes} nodes, while mutations may "
+        f"feed x straight into a binary node and pass {space.max_nodes} nodes by a few."
+    )
+    if space != PAPER:
+        return f"The total is not the number of functions that a search can reach: it {reach}"
+    return (
+        "The paper counts one arrangement of three binary and four unary nodes; there are five, "
+        "and its total follows from the one. Neither total is the number of functions that a "
+        f"search can reach: each {reach}"
+    )
 
 
 @app.command("operators")
@@ -71,11 +84,12 @@ def list_operators(
     from pangaea.report.terminal import language
 
     if not as_json:
-        console.print(language.operators_table(), highlight=False)
+        console.print(language.operators_table(console.width), highlight=False)
+        same = "; ".join(" and ".join(names) for names in language.alike() if len(names) > 1)
         say(
-            "\nOperators of no preset are read, and searched if --operators asks for them. Special "
-            f"functions, which cost most: {', '.join(sorted(SPECIAL))}. pangaea show 'tanh(x)' "
-            "shows one."
+            f"\nThe same operators have {same}. Those of no preset are read all the same. Special "
+            f"functions, which cheap leaves out: {', '.join(sorted(SPECIAL))}. pangaea show "
+            "'tanh(x)' draws one; pangaea space shows a preset."
         )
         return
     rows = [
@@ -84,7 +98,7 @@ def list_operators(
             "arity": row.arity,
             "formula": row.formula(),
             "latex": row.latex_formula(),
-            "slope at 0": row.slopes(0.0)[0] if row.arity == 1 else None,
+            "slope_at_0": row.slopes(0.0)[0] if row.arity == 1 else None,
             "smooth": name in SMOOTH,
             "special": name in SPECIAL,
             "presets": [preset.name for preset in PRESETS.values() if name in preset.operators],

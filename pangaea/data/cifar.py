@@ -109,10 +109,10 @@ def _fetch(archive: Archive, packed: BufferedRandom) -> None:
             f"not be downloaded ({type(error).__name__}){_misplaced(archive)}: {archive.by_hand}"
         ) from error
     packed.seek(0)
-    found = hashlib.file_digest(packed, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
-    if found != archive.md5:
+    digest = hashlib.file_digest(packed, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
+    if digest != archive.md5:
         raise PangaeaError(
-            f"what came from {archive.url} is not {archive.name}: its MD5 is {found}, not the "
+            f"what came from {archive.url} is not {archive.name}: its MD5 is {digest}, not the "
             f"published {archive.md5}; try again, or {archive.by_hand}"
         )
 

@@ -48,10 +48,10 @@ class Expression:
             yield from child.walk((*path, i))
 
     def at(self, path: Path) -> "Expression":
-        found = self
+        node = self
         for i in path:
-            found = found.inputs[i]
-        return found
+            node = node.inputs[i]
+        return node
 
     def replaced(self, path: Path, new: "Expression") -> "Expression":
         """A copy in which `new` stands at the path."""

@@ -274,7 +274,9 @@ SPECIAL = frozenset(("erf", "erfc", "bessel_i0e", "bessel_i1e"))
 # A derivative of some order, or the value, jumps somewhere or does not exist: the scaled Bessel
 # functions contain |x|, and ELU, SELU, ELiSH and Softsign bend differently on the two sides of 0.
 ROUGH = frozenset(
-    ("abs", "reciprocal", "relu", "leaky_relu", "hard_sigmoid", "div", "pow", "max", "min")
-    + ("bessel_i0e", "bessel_i1e", "elu", "selu", "elish", "softsign")
+    (
+        *("abs", "reciprocal", "relu", "leaky_relu", "hard_sigmoid", "div", "pow", "max", "min"),
+        *("bessel_i0e", "bessel_i1e", "elu", "selu", "elish", "softsign"),
+    )
 )
 SMOOTH = frozenset(OPERATORS) - ROUGH

@@ -146,10 +146,10 @@ class _Parser:
 
     def _error(self, expected: str, index: int | None = None) -> ParseError:
         index = self.index if index is None else index
-        found = self.texts[index]
-        if len(found) > 20:
-            found = found[:17] + "..."
-        shown = "the end" if self.kinds[index] == "end" else repr(found)
+        text = self.texts[index]
+        if len(text) > 20:
+            text = text[:17] + "..."
+        shown = "the end" if self.kinds[index] == "end" else repr(text)
         return ParseError(self._position(index), expected, shown)
 
     def _expect(self, sign: str, otherwise: str) -> None:

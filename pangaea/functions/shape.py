@@ -71,10 +71,10 @@ def _breaks(
     # Off the round numbers, where the breaks are, so that each lies inside one interval.
     edges = [x + _STEP * 0.381966 for x in _NEAR]
     for low, high in pairwise(edges):
-        for measure, found in ((value, jumps), (slope, kinks)):
+        for measure, places in ((value, jumps), (slope, kinks)):
             place = _discontinuity(measure, low, high)
             if place is not None:
-                found.append(place)
+                places.append(place)
                 break
     return tuple(kinks), tuple(jumps)
 

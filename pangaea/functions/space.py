@@ -1,9 +1,9 @@
 """Spaces: which operators a search may use, and how large its functions may grow (plain data).
 
-The paper's own, and presets beside it. Two earlier searches, which the paper calls too shallow for
-many of its functions (section 5), compose *core units*, binary(unary(u), unary(v)), where u and v
-are x or another core unit: Ramachandran et al. 2018 (the Swish search) and Bingham et al. 2020 (S1
-is one unit, S2 a unit of units).
+The paper's own, and presets beside it. Two earlier searches that the paper compares itself with
+compose *core units*, binary(unary(u), unary(v)), where u and v are x or another core unit:
+Ramachandran et al. 2018 (the Swish search) and Bingham et al. 2020 (S1 is one unit, S2 a unit of
+units).
 """
 
 from collections.abc import Iterable, Mapping
@@ -55,7 +55,9 @@ class Space:
 
     def without(self, operators: Iterable[str]) -> "Space":
         """The same space less these operators."""
-        less = _known(operators)
+        less = [name for name in _known(operators) if name in self.operators]
+        if not less:
+            return self
         return replace(
             self,
             name=f"{self.name} without {', '.join(less)}",
@@ -69,7 +71,7 @@ class Space:
         names = _known(operators)
         return replace(
             self,
-            name=f"{self.name} with {', '.join(names)} only",
+            name=f"{len(names)} operators in {self.name}",
             unary=tuple(name for name in names if OPERATORS[name].arity == 1),
             binary=tuple(name for name in names if OPERATORS[name].arity == 2),
             description="",
@@ -147,54 +149,56 @@ _EARLIER = (
 _EARLIER_BINARY = ("add", "sub", "mul", "div", "max", "min")
 _MISSING = "no x³, √x, exp(−x²), log|x|, sin, cos, sinc or min(x, 0)"
 
-
-def _preset(name: str, description: str, **fields: Any) -> Space:
-    return Space(name, description=description, **fields)
-
-
-PAPER = _preset("paper", "the paper's: 27 unary and 7 binary operators, up to seven nodes")
+PAPER = Space(
+    "paper", description="the paper's own: the 27 unary and 7 binary operators of its Table 1"
+)
 
 PRESETS = {
     preset.name: preset
     for preset in (
         PAPER,
-        _preset("nonparametric", "the paper's without parameters, its baseline", parameters=0),
-        _preset(
+        Space(
+            "nonparametric",
+            description="the paper's without parameters, for its nonparametric baseline",
+            parameters=0,
+        ),
+        Space(
             "s1",
-            f"one core unit without parameters, after Bingham et al. 2020; {_MISSING}",
+            description=f"one core unit without parameters, after Bingham et al. 2020; {_MISSING}",
             unary=("zero", "one", *_EARLIER),
             binary=_EARLIER_BINARY,
             max_nodes=3,
             parameters=0,
             levels=1,
         ),
-        _preset(
+        Space(
             "s2",
-            "up to three core units in two levels, otherwise as s1",
+            description="up to three core units in two levels, otherwise as s1",
             unary=("zero", "one", *_EARLIER),
             binary=_EARLIER_BINARY,
             max_nodes=9,
             parameters=0,
             levels=2,
         ),
-        _preset(
+        Space(
             "swish",
-            "up to three core units in two levels, with parameters for its β, after Ramachandran "
-            f"et al. 2018; {_MISSING}, x + β, nor binary operators beyond arithmetic, max and min",
+            description="up to three core units in two levels, parameters in place of its β, after "
+            f"Ramachandran et al. 2018; {_MISSING}, no x + β, no binary operators but arithmetic, "
+            "max and min",
             unary=("one", *_EARLIER),  # the constant β is a parameter times one
             binary=_EARLIER_BINARY,
             max_nodes=9,
             levels=2,
         ),
-        _preset(
+        Space(
             "smooth",
-            "the paper's operators that have derivatives of every order everywhere",
+            description="the paper's operators that have derivatives of every order everywhere",
             unary=tuple(name for name in UNARY if name in SMOOTH),
             binary=tuple(name for name in BINARY if name in SMOOTH),
         ),
-        _preset(
+        Space(
             "cheap",
-            "the paper's operators but the special functions: erf, erfc and Bessel",
+            description="the paper's operators but the special functions: erf, erfc and Bessel",
             unary=tuple(name for name in UNARY if name not in SPECIAL),
         ),
     )

@@ -63,8 +63,8 @@ def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.C
 def normalized(shape: Shape, activation: ActivationFactory) -> Normalized:
     """Batch norm, then the activation, on features of this shape."""
     norm = nn.BatchNorm2d if len(shape) == 3 else nn.BatchNorm1d
-    made = norm(shape[0], eps=BATCH_NORM_EPSILON, momentum=BATCH_NORM_MOMENTUM)
-    return Normalized(made, activation(shape))
+    layer = norm(shape[0], eps=BATCH_NORM_EPSILON, momentum=BATCH_NORM_MOMENTUM)
+    return Normalized(layer, activation(shape))
 
 
 class GlobalAveragePool(nn.Module):

@@ -44,14 +44,14 @@ def search(
     interrupted goes on with `resume`.
     """
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
-    on, chosen = chosen_settings(task, given, settings_file)
+    on, settings = chosen_settings(task, given, settings_file)
     path = free_name(on.name) if study is None else Path(study)
     return _drive(
         on,
         place,
-        judging(judge, on, chosen.task),
+        judging(judge, on, settings.task),
         watch or _Calling(callback),
-        lambda: Study.create(path, chosen, on.about()),
+        lambda: Study.create(path, settings, on.about()),
     )
 
 

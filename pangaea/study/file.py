@@ -95,17 +95,17 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
                     f"{left} is left of a study that was moved or deleted: bring the two together "
                     "again, delete it, or choose another name"
                 )
-        made = _beside(path, ".new")
-        made.unlink(missing_ok=True)
+        aside = _beside(path, ".new")
+        aside.unlink(missing_ok=True)
         with sentences(path):
-            with contextlib.closing(_connect(made, "mode=rwc")) as connection:
+            with contextlib.closing(_connect(aside, "mode=rwc")) as connection:
                 connection.executescript(
                     f"begin;{SCHEMA}pragma application_id={APPLICATION};"
                     f"pragma user_version={SCHEMA_VERSION};"
                 )
                 connection.executemany("insert into about values (?, ?)", about.items())
                 connection.execute("commit")
-            made.rename(path)
+            aside.rename(path)
             _sync(path.parent)
             return path, _durable(path), lock
     except BaseException:
@@ -333,10 +333,10 @@ def _remote(path: Path) -> bool:
     best, kind = "", ""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/mounts").read_text().splitlines():
-            _, place, found, *_ = line.split()
+            _, place, type_, *_ = line.split()
             place = place.replace("\\040", " ")
             if path.resolve().is_relative_to(place) and len(place) >= len(best):
-                best, kind = place, found
+                best, kind = place, type_
     return kind.startswith(_REMOTE)
 
 

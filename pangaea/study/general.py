@@ -54,7 +54,7 @@ def general(
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     if given:
         raise TypeError(f"general() got an unexpected keyword argument {min(given)!r}")
-    pool, chosen, searched = _pool(studies)
+    pool, taken, searched = _pool(studies)
     on = {name: find_task(name) for name in dict.fromkeys(map(settled, tasks or searched))}
     if place.cluster is None:
         for task in on.values():
@@ -76,7 +76,7 @@ def general(
         )
         all_runs.clear()
         scores = _scores(study, on)
-    return _rows(scores, on, chosen)
+    return _rows(scores, on, taken)
 
 
 def _wanted(name: str, task: Task, member: _Member, seed: int) -> Wanted:
@@ -95,7 +95,7 @@ def _wanted(name: str, task: Task, member: _Member, seed: int) -> Wanted:
 def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], list[str]]:
     """The top tens together, no two equivalent; the marks of those already chosen; the tasks."""
     pool: dict[str, _Member] = {}
-    chosen: set[str] = set()
+    taken: set[str] = set()
     tasks = []
     for path in studies:
         with Study.open(path) as study:
@@ -103,10 +103,10 @@ def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], list[
             for trial in top(study.trials(), RERANKED):
                 member = _Member(trial.text, study.settings.scope)
                 pool.setdefault(fingerprint(trial.function), member)
-            chosen |= {fingerprint(parse(row["function"])) for row in study.best(TESTED)}
+            taken |= {fingerprint(parse(row["function"])) for row in study.best(TESTED)}
     if not pool:
         raise PangaeaError("these studies have no function that could be trained")
-    return list(pool.values()), chosen, tasks
+    return list(pool.values()), taken, tasks
 
 
 def _kept(path: Path, name: str, task: Task) -> Study:
@@ -134,7 +134,7 @@ def _scores(study: Study, on: Mapping[str, Task]) -> dict[str, dict[str, float]]
 
 
 def _rows(
-    scores: dict[str, dict[str, float]], on: Mapping[str, Task], chosen: set[str]
+    scores: dict[str, dict[str, float]], on: Mapping[str, Task], taken: set[str]
 ) -> list[dict[str, Any]]:
     oriented = {
         function: [task.goal.oriented(by_task[name]) for name, task in on.items()]
@@ -152,7 +152,7 @@ def _rows(
         reasons = {
             "dominated": function not in best,
             "a baseline": mark in baselines,
-            "already chosen": mark in chosen,
+            "already chosen": mark in taken,
         }
         discarded = next((reason for reason, holds in reasons.items() if holds), None)
         rows.append(

@@ -148,10 +148,10 @@ def read(file: Path | str) -> dict[str, Any]:
         raise PangaeaError(f"the settings file {file} is not TOML: {error}") from None
 
 
-def toml(chosen: Settings) -> str:
+def toml(settings: Settings) -> str:
     """The settings as a file that `read` reads; what is None is left out as a comment."""
     lines = []
-    for name, value in chosen.as_dict().items():
+    for name, value in settings.as_dict().items():
         if value is None:
             lines.append(f"# {name} =")
         else:

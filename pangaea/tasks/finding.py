@@ -15,8 +15,8 @@ def task(name: Task | str) -> Task:
     if ":" in name:
         return _own(name)
     for module in scanning.modules("pangaea.tasks"):
-        if hasattr(module, "find") and (found := module.find(name)) is not None:
-            return found  # type: ignore[no-any-return]
+        if hasattr(module, "find") and (known := module.find(name)) is not None:
+            return known  # type: ignore[no-any-return]
     raise UnknownNameError("task", name, tasks())
 
 

@@ -60,10 +60,12 @@ def parts(
 def groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
     """Parameters by weight decay and rate; `constant` is the rate of a group that keeps its own."""
     decayed, others = (g["params"] for g in parameter_groups(model))
-    own = {id(p) for m in model.modules() if isinstance(m, Activation) for p in m.parameters()}
-    apart = [p for p in others if id(p) in own and recipe.activation_rate is not None]
+    activation = {
+        id(p) for m in model.modules() if isinstance(m, Activation) for p in m.parameters()
+    }
+    apart = [p for p in others if id(p) in activation and recipe.activation_rate is not None]
     kept = {id(p) for p in apart}
-    found = [
+    groups = [
         {"params": decayed, "weight_decay": recipe.weight_decay, "constant": None},
         {
             "params": [p for p in others if id(p) not in kept],
@@ -72,4 +74,4 @@ def groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
         },
         {"params": apart, "weight_decay": 0.0, "constant": recipe.activation_rate},
     ]
-    return [group for group in found if group["params"]]
+    return [group for group in groups if group["params"]]

@@ -203,14 +203,14 @@ def choose_device(device: str | torch.device | None) -> torch.device:
     if device is None:
         return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
     try:
-        chosen = torch.device(device)
+        asked = torch.device(device)
     except RuntimeError:
         raise PangaeaError(f"a device is cpu, cuda or cuda:1, got {device!r}") from None
-    if chosen.type == "cuda" and not torch.cuda.is_available():
+    if asked.type == "cuda" and not torch.cuda.is_available():
         raise PangaeaError("no CUDA device can be used here; choose the device cpu")
-    if chosen.type not in ("cpu", "cuda"):
+    if asked.type not in ("cpu", "cuda"):
         raise PangaeaError(f"a device is cpu, cuda or cuda:1, got {device!r}")
-    return torch.device("cuda", chosen.index or 0) if chosen.type == "cuda" else chosen
+    return torch.device("cuda", asked.index or 0) if asked.type == "cuda" else asked
 
 
 def choose_precision(precision: str | None, device: torch.device) -> torch.dtype:

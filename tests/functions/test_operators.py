@@ -6,7 +6,16 @@ import mpmath
 import pytest
 
 from pangaea.functions.expression import Expression, Function, X
-from pangaea.functions.operators import BINARY, OPERATORS, UNARY
+from pangaea.functions.operators import (
+    BINARY,
+    CONSTANTS,
+    EXACT,
+    OPERATORS,
+    ROUGH,
+    SMOOTH,
+    SPECIAL,
+    UNARY,
+)
 
 POINTS = (-30.0, -7.3, -2.2, -0.4, -1e-3, 1e-3, 0.3, 1.7, 2.4, 6.1, 29.0)
 
@@ -102,3 +111,51 @@ def test_every_operator_has_a_text_and_latex_of_its_arity(name: str) -> None:
         assert style.template.count("%s") == (0 if name in ("zero", "one") else row.arity)
     assert f.readable()
     assert f.latex().count("{") == f.latex().count("}")
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if OPERATORS[name].arity == 1])
+def test_an_operator_is_smooth_where_slope_and_curvature_are_continuous(name: str) -> None:
+    """Every break of a unary operator is at 0, or at ±2.5, and of the second order at most."""
+    row, step = OPERATORS[name], 1e-5
+
+    def breaks(place: float) -> bool:
+        left, right = ((row.slopes(place + s * step)[0]) for s in (-1, 1))
+        curvatures = [
+            (row.slopes(place + s * 2 * step)[0] - row.slopes(place + s * step)[0]) / (s * step)
+            for s in (-1, 1)
+        ]
+        return abs(right - left) > 0.01 or abs(curvatures[1] - curvatures[0]) > 0.01
+
+    assert any(breaks(place) for place in (-2.5, 0.0, 2.5)) == (name in ROUGH)
+
+
+def test_facts_are_about_operators_that_exist() -> None:
+    for names in (CONSTANTS, EXACT, ROUGH, SMOOTH, SPECIAL):
+        assert names <= set(OPERATORS)
+    assert set(BINARY) & SMOOTH == {"add", "sub", "mul"}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_exact_operators_are_those_that_only_copy_negate_and_choose(name: str) -> None:
+    """Of numbers with few digits they give numbers with few digits."""
+    row = OPERATORS[name]
+    points = [(a, b)[: row.arity] for a in (-3.1, 0.7, 2.2) for b in (-1.3, 0.9)]
+    given = [{0.0, 1.0, *inputs, *(-x for x in inputs)} for inputs in points]
+    values = [row.value(*inputs) for inputs in points]
+    copied = all(v in possible for v, possible in zip(values, given, strict=True))
+    assert copied == (name in EXACT)
+
+
+def test_constants_do_not_depend_on_their_input() -> None:
+    flat = {
+        name
+        for name, row in OPERATORS.items()
+        if row.arity == 1 and len({row.value(x) for x in POINTS}) == 1
+    }
+    assert flat == CONSTANTS
+
+
+def test_formulas_name_the_two_inputs_of_a_binary_operator() -> None:
+    assert OPERATORS["sub"].formula() == "x₁ − x₂"
+    assert OPERATORS["div"].latex_formula() == r"\frac{x_1}{x_2}"
+    assert (OPERATORS["zero"].formula(), OPERATORS["square"].formula()) == ("0", "x^2")

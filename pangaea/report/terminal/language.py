@@ -48,13 +48,14 @@ def space_table(space: Space) -> Table:
     """What a space consists of."""
     shape = f"core units in at most {_counted(space.levels, 'level')}: binary(unary, unary)"
     facts = {
-        "space": space.name + (f": {space.description}" if space.description else ""),
+        "space": space.name,
+        "about": space.description,
         "unary": ", ".join(space.unary),
         "binary": ", ".join(space.binary) or "none",
         "shape": shape if space.levels else "any arrangement",
         "size": f"up to {space.max_nodes} nodes, {_counted(space.parameters, 'parameter')}",
     }
-    return _labelled(facts)
+    return _labelled({name: text for name, text in facts.items() if text})
 
 
 def _counted(count: int, noun: str) -> str:
@@ -68,13 +69,8 @@ def presets_table() -> Table:
 def splits_table(splits: Sequence[Split]) -> Table:
     table = _right("nodes", "binary", "unary", "edges", "arrangements", "functions")
     for split in splits:
-        table.add_row(
-            *(
-                f"{count:,}"
-                for count in (split.nodes, split.binary, split.unary)
-                + (split.edges, split.arrangements, split.functions)
-            )
-        )
+        graph = (split.nodes, split.binary, split.unary, split.edges)
+        table.add_row(*(f"{n:,}" for n in (*graph, split.arrangements, split.functions)))
     return table
 
 
@@ -95,22 +91,31 @@ def totals_table(splits: Sequence[Split]) -> Table:
     return table
 
 
-def operators_table() -> Table:
+def operators_table(width: int) -> Table:
     """The paper's Table 1: each operator, and the presets that have it."""
-    columns: dict[tuple[str, ...], list[str]] = {}
-    for name, preset in PRESETS.items():
-        columns.setdefault(preset.operators, []).append(name)
-    table = Table(box=None, pad_edge=False)
+    # 72 columns with everything; 55 without slopes and with less room between.
+    narrow = width < 72
+    table = Table(box=None, pad_edge=False, collapse_padding=narrow)
     table.add_column("operator", no_wrap=True)
     table.add_column("formula", no_wrap=True)
-    table.add_column("slope at 0", justify="right")
-    for names in columns.values():
-        table.add_column("\n".join(names), justify="center")
+    if not narrow:
+        table.add_column("slope\nat 0", justify="right", vertical="bottom")
+    presets = {names[0]: PRESETS[names[0]].operators for names in alike()}
+    for preset in presets:
+        table.add_column(preset, justify="center")
     for name, row in OPERATORS.items():
         slope = f"{row.slopes(0.0)[0] + 0.0:.6g}" if row.arity == 1 else ""
-        marks = ("✓" if name in operators else "" for operators in columns)
-        table.add_row(name, Text(row.formula()), slope, *marks)
+        marks = ["✓" if name in operators else "" for operators in presets.values()]
+        table.add_row(name, Text(row.formula()), *([] if narrow else [slope]), *marks)
     return table
+
+
+def alike() -> list[list[str]]:
+    """The presets, those with the same operators together."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, preset in PRESETS.items():
+        groups.setdefault(preset.operators, []).append(name)
+    return list(groups.values())
 
 
 def catalog_table(figures: Sequence[Figure]) -> Table:
