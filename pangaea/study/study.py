@@ -243,10 +243,10 @@ class Study:
         measured = tuple(Measured(run["budget"], run["score"]) for run in ended)
         score = mean_score(measured)
         last = (ended or runs)[-1]
-        failure = None if score is not None else last["failure"]
+        why = {name: last[name] if score is None else None for name in ("failure", "detail")}
         first = {"position": ended[0]["position"]} if ended else {}
         seconds = {"seconds": sum(run["seconds"] for run in ended)} if ended else {}
-        return last | first | seconds | {"score": score, "failure": failure, "runs": len(ended)}
+        return last | first | seconds | why | {"score": score, "runs": len(ended)}
 
     def runs(self, stage: str | None = None) -> list[dict[str, Any]]:
         """The runs that have ended, of one stage or of all, in the order in which they did."""
