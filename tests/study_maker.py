@@ -167,7 +167,9 @@ class Maker:
         return {
             "loss": [2.3 * (1 - 0.9 * p) for p in part],
             "training": [start + (score - start) * 1.05 * p for p in part],
-            "validation": {e + 1: start + (score - start) * part[e] / part[-1] for e in range(epochs)},
+            "validation": {
+                e + 1: start + (score - start) * part[e] / part[-1] for e in range(epochs)
+            },
             "parameters": {
                 n: [[1 + (end - 1) * p for end in ends[n]] for p in [0.0, *part]] for n in names
             },

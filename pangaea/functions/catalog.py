@@ -14,10 +14,20 @@ LEARNABLE = ("prelu", "apl", "pau", "splash")
 
 # Fixed baselines as people write them in a sentence.
 _SPELLED = {
-    **{"relu": "ReLU", "elu": "ELU", "selu": "SELU", "gelu": "GELU", "elish": "ELiSH"},
-    **{"leaky_relu": "Leaky ReLU", "hard_sigmoid": "HardSigmoid", "mish": "Mish"},
-    **{"sigmoid": "Sigmoid", "softplus": "Softplus", "softsign": "Softsign", "swish": "Swish"},
-    **{"tanh": "Tanh", "pswish": "PSwish"},
+    "relu": "ReLU",
+    "elu": "ELU",
+    "selu": "SELU",
+    "gelu": "GELU",
+    "elish": "ELiSH",
+    "leaky_relu": "Leaky ReLU",
+    "hard_sigmoid": "HardSigmoid",
+    "mish": "Mish",
+    "sigmoid": "Sigmoid",
+    "softplus": "Softplus",
+    "softsign": "Softsign",
+    "swish": "Swish",
+    "tanh": "Tanh",
+    "pswish": "PSwish",
 }
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")

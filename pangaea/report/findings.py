@@ -7,7 +7,17 @@ from statistics import fmean
 from typing import Any
 
 from pangaea.report import texts
-from pangaea.report.measures import duration, mean_or_none, moment, probability, spread, stars, welch
+from pangaea.report.measures import (
+    bare,
+    duration,
+    finite,
+    mean_or_none,
+    moment,
+    probability,
+    spread,
+    stars,
+    welch,
+)
 from pangaea.report.records import TESTED, Row, Snapshot
 from pangaea.study.stages import BASELINE, GENERAL, RERANK, STAGES, TEST
 from pangaea.study.study import RERANK_RUNS, RERANKED
@@ -54,7 +64,12 @@ def columns(study: Snapshot) -> dict[str, str]:
 
 
 def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
-    """The baseline and the best functions, with what each stage found of them: plain values."""
+    """The baseline and the best functions, with what each stage found of them: plain values.
+
+    Of a study of general functions: those.
+    """
+    if study.general:
+        return general(study)
     goal, full = study.goal, study.validations()
     reference = study.scores(TEST.name).get(study.baseline)
     first = {
@@ -73,7 +88,7 @@ def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
         against = None if row is first or not reference else reference
         found.append(
             row
-            | {name: _finite(row[name]) for name in ("reranked", "validation")}
+            | {name: finite(row[name]) for name in ("reranked", "validation")}
             | {
                 "readable": _named(study, row["function"]),
                 "test_mean": mean_or_none(goal, tested),
@@ -83,10 +98,6 @@ def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
             }
         )
     return found
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _named(study: Snapshot, text: str) -> str:
@@ -123,7 +134,7 @@ def general(study: Snapshot) -> list[Row]:
     runs: dict[str, dict[str, list[float | None]]] = {}
     for run in study.runs(GENERAL.name):
         runs.setdefault(run["function"], {}).setdefault(run["task"], []).append(run["score"])
-    return [
+    rows = [
         {
             "function": text,
             "readable": texts.formula(text),
@@ -136,6 +147,13 @@ def general(study: Snapshot) -> list[Row]:
         }
         for text, by_task in runs.items()
     ]
+    own = study.settings.task  # the one whose goal is known here
+
+    def worth(row: Row) -> float:
+        score = row["scores"].get(own)
+        return -math.inf if score is None else study.goal.oriented(score)
+
+    return sorted(rows, key=worth, reverse=True)
 
 
 def judged_table(study: Snapshot) -> dict[str, Any] | None:
@@ -147,7 +165,7 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
         cells = [
             [
                 row["readable"],
-                *(_bare(study.goal, row["scores"].get(task)) for task in tasks),
+                *(bare(study.goal, row["scores"].get(task)) for task in tasks),
                 str(row["runs"]),
                 str(row["failures"]),
             ]
@@ -163,10 +181,6 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
             for row in tested(study)
         ]
     return {"head": head, "rows": cells} if cells else None
-
-
-def _bare(goal: Goal, score: float | None) -> str:
-    return "" if score is None else goal.bare(score)
 
 
 # How far it is, and what is the best of it

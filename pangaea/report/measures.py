@@ -48,9 +48,12 @@ def probability(p: float | None) -> str:
 
 def legend(against: str) -> str:
     """What p and its stars mean."""
-    return (
-        f"p: one-tailed Welch t-test against {against}; * p ≤ 0.05, ** p ≤ 0.01, *** p ≤ 0.001"
-    )
+    return f"p: one-tailed Welch t-test against {against}; * p ≤ 0.05, ** p ≤ 0.01, *** p ≤ 0.001"
+
+
+def bare(goal: Goal, score: float | None) -> str:
+    """A score as in a column that names its unit; nothing for None."""
+    return "" if score is None else goal.bare(score)
 
 
 def spread(goal: Goal, scores: Scores) -> str:
@@ -61,8 +64,11 @@ def spread(goal: Goal, scores: Scores) -> str:
 
 def mean_or_none(goal: Goal, scores: Scores | None) -> float | None:
     """The mean as plain data: None also for one that is infinitely bad."""
-    mean = goal.mean(scores or [])
-    return mean if mean is not None and math.isfinite(mean) else None
+    return finite(goal.mean(scores or []))
+
+
+def finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def duration(seconds: float) -> str:

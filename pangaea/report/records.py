@@ -43,7 +43,7 @@ class Snapshot:
             self.failures: dict[str, int] = texts.harmless(study.failures())
             self.general = study.asked([GENERAL.name]) > 0  # functions of others, on several tasks
             self.waiting = len(study.pending(list(STAGES)))
-            self._validations = texts.harmless(study.validations())
+            self._validations: dict[str, list[float | None]] = texts.harmless(study.validations())
             self._table = [self._clean(row) for row in study.table()]
             self._runs = [self._clean(row) for row in study.runs()]
         self._by_stage: dict[str, list[Row]] = {}

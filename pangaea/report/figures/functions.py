@@ -6,8 +6,8 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
-from pangaea.functions.expression import Function
 from pangaea.functions.catalog import parse
+from pangaea.functions.expression import Function
 from pangaea.report import texts
 from pangaea.report.figures import On, figure, theme
 from pangaea.report.figures.theme import BLUE, GREY, PALETTE, VERMILION, Spec, rounded, shown
