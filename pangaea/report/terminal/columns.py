@@ -9,11 +9,12 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-_ROOM = 40  # columns that a formula needs beside its numbers, if it has so many
+_ROOM = 24  # columns that a formula gets beside its numbers at least, if it has so many
 _GAP = 2
 _INDENT = "  "
-# A name with what follows it: a formula may be broken behind a bracket, a comma or an operator.
-_PIECE = re.compile(r"[^\s,()·+−*/^]*[\s,()·+−*/^]*")
+# A formula is broken behind a comma or an operator, and behind a bracket where that is not enough.
+_PIECE = re.compile(r"[^\s,·+−*/^]*[\s,·+−*/^]*")
+_SMALLER_PIECE = re.compile(r"[^(]+\(*|\(+")
 
 
 class Line(NamedTuple):
@@ -88,12 +89,17 @@ def broken(formula: str, width: int) -> list[str]:
     """A formula on lines of at most so many columns, names whole wherever they fit."""
     width = max(width, 1)
     lines = [""]
-    for piece in _PIECE.findall(formula):
+    for piece in _pieces(formula, width):
         if cell_len(lines[-1] + piece.rstrip()) <= width:
             lines[-1] += piece
         else:
             lines += chop_cells(piece, width)
     return [line.rstrip() for line in lines if line.strip()]
+
+
+def _pieces(formula: str, width: int) -> Iterator[str]:
+    for piece in _PIECE.findall(formula):
+        yield from [piece] if cell_len(piece.rstrip()) <= width else _SMALLER_PIECE.findall(piece)
 
 
 def filled(parts: Sequence[str], width: int, indent: str = "") -> list[str]:
