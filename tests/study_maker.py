@@ -147,7 +147,7 @@ class Maker:
         if good is None:
             seconds *= 0.1
             reason = rng.choice(["diverged", "diverged", "exploded", "out of memory"])
-            result |= {"failure": reason, "detail": "the loss was nan after 3 steps (epoch 1)"}
+            result |= {"failure": reason, "detail": "the loss was nan after 3 steps"}
         else:
             score = self.score(min(max(rng.gauss(good, _NOISE), 5.0), 99.0))
             result |= {"score": score, "curves": self._curves(text, score, budget, rng)}

@@ -56,7 +56,7 @@ def save(path: Path, text: str) -> None:
     """
     content = text.encode("utf-8", "backslashreplace")
     try:
-        mode = path.stat().st_mode if path.exists() else None
+        mode = _mode(path)
         if mode is not None and stat.S_ISDIR(mode):
             raise PangaeaError(f"{path} is a folder: give the report a file's name with -o")
         if _descriptor(path) or (mode is not None and not stat.S_ISREG(mode)):
@@ -74,6 +74,13 @@ def save(path: Path, text: str) -> None:
             file.write(content)
     except OSError as error:
         raise PangaeaError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
 
 
 def _descriptor(path: Path) -> bool:

@@ -52,20 +52,22 @@ def path(tmp_path: Path) -> Path:
     """ReLU at 60, three functions of which the second is reranked best and tested."""
     path = tmp_path / "s.study"
     functions = ["tanh(x)", "swish(alpha*x)", "elu(x)", "exp(exp(x))"]
-    with Study.create(path, flat({"candidates": 4, "runs": 3}), ABOUT) as study:
-        with study.transaction():
-            for score in (59.0, 60.0, 61.0):
-                record(study, "baseline", RELU, score)
-            for number, function in enumerate(functions, 1):
-                study.add(number, Proposal(parse(function), None, "initial"))
-            for number, score in enumerate((70.0, 68.0, 50.0, None), 1):
-                record(study, "search", functions[number - 1], score, candidate=number)
-            for function, scores in (("tanh(x)", (60, 62)), ("swish(alpha*x)", (75, 77))):
-                for score in scores:
-                    record(study, "rerank", function, score)
-            for function, scores in ((RELU, (60, 61, 62)), ("swish(alpha*x)", (75, 76, None))):
-                for score in scores:
-                    record(study, "test", function, score)
+    with (
+        Study.create(path, flat({"candidates": 4, "runs": 3}), ABOUT) as study,
+        study.transaction(),
+    ):
+        for score in (59.0, 60.0, 61.0):
+            record(study, "baseline", RELU, score)
+        for number, function in enumerate(functions, 1):
+            study.add(number, Proposal(parse(function), None, "initial"))
+        for number, score in enumerate((70.0, 68.0, 50.0, None), 1):
+            record(study, "search", functions[number - 1], score, candidate=number)
+        for function, scores in (("tanh(x)", (60, 62)), ("swish(alpha*x)", (75, 77))):
+            for score in scores:
+                record(study, "rerank", function, score)
+        for function, scores in ((RELU, (60, 61, 62)), ("swish(alpha*x)", (75, 76, None))):
+            for score in scores:
+                record(study, "test", function, score)
     return path
 
 

@@ -43,7 +43,9 @@ def test_a_finished_study_is_judged_on_test_data_against_relu(study: Snapshot) -
     assert {"compute", "wall clock", "cost of the function", "failed"} <= set(about["facts"])
 
 
-def test_the_function_of_the_headline_is_chosen_without_a_look_at_test_data(study: Snapshot) -> None:
+def test_the_function_of_the_headline_is_chosen_without_a_look_at_test_data(
+    study: Snapshot,
+) -> None:
     first = study.best(1)[0]
     means = {row["function"]: row["mean"] for row in findings.tested(study)}
     assert headline(study)["function"] == next(
