@@ -153,6 +153,16 @@ def test_hooks_stay_and_their_handles_work() -> None:
     assert seen == ["relu", "layer1", "layer1"]
 
 
+def test_the_hooks_of_a_module_called_twice_are_called_twice() -> None:
+    model, x, seen = models.ResNet(), torch.randn(IMAGES), []
+    model.layer1[0].relu.register_forward_hook(lambda *_: seen.append("relu"))
+    model(x)
+    pg.replace_activations(model, FUNCTION, example=x)
+    seen.clear()
+    model(x)
+    assert seen == ["relu", "relu"]
+
+
 def test_tied_modules_stay_tied() -> None:
     block = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
     model = nn.Sequential(block, block, nn.ReLU())
@@ -222,6 +232,35 @@ def test_the_encoders_fast_path_is_not_taken_with_or_without_padding() -> None:
 class Own(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.clamp(min=0)
+
+
+class ConvReLU(nn.Module):
+    """A layer with its activation, named like one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 3, 1, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv2d(x, self.weight).relu()
+
+
+class HardSwish(nn.Module):
+    """A function by hand, with a module inside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.relu6 = nn.ReLU6()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.relu6(x + 3) / 6
+
+
+def test_a_class_is_known_by_its_name_unless_it_holds_weights() -> None:
+    model = nn.Sequential(ConvReLU(), HardSwish())
+    report = pg.replace_activations(model, FUNCTION, example=torch.randn(IMAGES))
+    rows = [(row.path, row.before) for row in report.replaced]
+    assert rows == [("1", "HardSwish"), ("0.relu", "x.relu")]
 
 
 def test_which_selects_by_type_name_or_predicate() -> None:
@@ -380,6 +419,11 @@ def test_a_function_can_be_replaced_again() -> None:
     [
         ("resnet", {}, "a model is a torch.nn.Module"),
         (nn.ReLU(), {}, "itself an activation"),
+        (
+            torch.compile(nn.Sequential(nn.ReLU()), backend="eager"),
+            {},
+            "before the model is compiled",
+        ),
         (nn.Linear(4, 4), {"example": torch.ones(2, 4)}, "it holds none"),
         (models.VGG(), {"example": torch.ones(2, 4)}, "cannot be called with the example"),
         (models.VGG(), {"scope": "model"}, "no scope is called 'model'"),
