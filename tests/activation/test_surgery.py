@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -371,6 +372,23 @@ def test_a_graph_that_would_lose_something_is_not_used(body: Any, why: str) -> N
         pg.replace_activations(model, FUNCTION, example=x)
     assert type(model) is kind
     assert [name for name, _ in model.named_modules()] == ["", "fc"]
+
+
+def _numpy(self: nn.Module, x: Tensor) -> Tensor:
+    x = self.relu(self.fc(x))
+    return F.gelu(self.relu(self.fc(x))) * float(np.random.default_rng().random())
+
+
+def test_a_model_that_never_does_the_same_has_its_modules_replaced_alone() -> None:
+    model = forward_with(_numpy)
+    model.relu = nn.ReLU()
+    kind = type(model)
+    report = pg.replace_activations(model, FUNCTION, example=torch.ones(2, 4))
+    assert type(model) is kind
+    assert [row.path for row in report.replaced] == ["relu"]
+    assert "one for all its calls" in report.replaced[0].note
+    assert "gives other outputs" in left(report)["gelu"]
+    assert "nothing was compared" in report.notes[0]
 
 
 def test_a_forward_keeps_its_modes_signature_and_refuses_what_was_not_traced() -> None:
