@@ -83,16 +83,19 @@ class Examination:
     def _settle(self) -> None:
         """Let go of whatever changes the model's outputs by being watched."""
         while not self._observe(self.sites)[0]:
-            arrange(self.sites, {})
-            again = {mode: self.example.outputs(mode) for mode in self._references}
-            if not all(equal(again[mode], self._references[mode]) for mode in again):
-                self.notes.append("The model's outputs change by themselves: nothing was compared.")
-                self._observe(self.sites)
-                return
             units: dict[object, list[Site]] = {}
             for site in self.sites:
                 if not site.why_left:
                     units.setdefault(site.retraced or site, []).append(site)
+            arrange(self.sites, {})
+            again = {mode: self.example.outputs(mode) for mode in self._references}
+            if not all(equal(again[mode], self._references[mode]) for mode in again):
+                self.notes.append("The model's outputs change by themselves: nothing was compared.")
+                for unit in units.values():
+                    if unit[0].retraced is not None:  # not without a comparison
+                        self._drop(unit)
+                self._observe(self.sites)
+                return
             culprits = [unit for unit in units.values() if not self._observe(unit)[0]]
             if not culprits:
                 raise PangaeaError(
@@ -118,7 +121,8 @@ class Examination:
         self.sites = [site for site in self.sites if site not in calls] + self._originals[retraced]
         for site in self._originals[retraced]:
             site.note = f"one for all its calls: {why}"
-        self.left += [Left(s.path, s.label, s.why_left or why) for s in calls if s.origin == s.path]
+        functions = [site for site in calls if not isinstance(site.compute, nn.Module)]
+        self.left += [Left(site.path, site.label, site.why_left or why) for site in functions]
 
 
 def _repeated(sites: list[Site]) -> dict[nn.Module, list[Site]]:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from pangaea.activation.module import Activation
 
@@ -78,6 +79,8 @@ def is_activation(module: nn.Module) -> bool:
     kind = type(module)
     if kind.__name__ in _NO_ACTIVATION or not all(map(is_activation, module.children())):
         return False
+    if any(is_lazy(parameter) or parameter.dim() > 1 for parameter in module.parameters()):
+        return False  # a layer with its activation, such as ConvReLU
     return kind.__module__.startswith(_LIBRARIES) or _matched(kind) is not None
 
 

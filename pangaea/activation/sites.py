@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import nn
 
 from pangaea.activation.observation import Probe
@@ -56,17 +57,23 @@ class Site:
     def __post_init__(self) -> None:
         self.probe = Probe(self.compute, is_squashing(self.kind))
         self.origin = self.origin or self.path
-        self._adopt(self.probe)
 
     @property
     def names(self) -> set[str]:
         return {self.path, self.origin}
 
     def put(self, module: nn.Module) -> None:
-        """Let `module` do the activation's work, with the hooks that the old one has."""
+        """Let `module` do the activation's work, in the mode and with the hooks of the old one."""
         vars(self.home).pop(self.name, None)
         self.home._modules[self.name] = module
-        self._adopt(module)
+        old = self.compute
+        module.train(old.training if isinstance(old, nn.Module) else self.home.training)
+        if isinstance(old, nn.Module) and not isinstance(
+            module, Probe
+        ):  # a probe calls the old one
+            for hooks in _HOOKS:
+                # The same dictionary: a handle that the user holds still removes its hook.
+                vars(module)[hooks] = vars(old)[hooks]
 
     def restore(self) -> None:
         if isinstance(self.before, nn.Module):
@@ -76,14 +83,6 @@ class Site:
         if self.before is not None:
             vars(self.home)[self.name] = self.before
 
-    def _adopt(self, module: nn.Module) -> None:
-        module.training = self.home.training
-        if isinstance(self.before, nn.Module):
-            module.training = self.before.training
-            for hooks in _HOOKS:
-                # The same dictionary: a handle that the user holds still removes its hook.
-                vars(module)[hooks] = vars(self.before)[hooks]
-
 
 def held_sites(model: nn.Module, selection: Selection) -> tuple[list[Site], list[Left]]:
     """Activations that modules hold, as modules or as functions; and kin that is left alone."""
@@ -91,7 +90,7 @@ def held_sites(model: nn.Module, selection: Selection) -> tuple[list[Site], list
     left: list[Left] = []
     inside: set[nn.Module] = set()
     for prefix, home in model.named_modules():
-        if home in inside or is_activation(home):
+        if home in inside or is_activation(home) or isinstance(home, torch.jit.ScriptModule):
             inside.update(home.children())
             continue
         for name, module in home._modules.items():

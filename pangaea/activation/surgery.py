@@ -32,8 +32,10 @@ def replace_activations(
     """
     if not isinstance(model, nn.Module):
         raise PangaeaError(f"a model is a torch.nn.Module, got {type(model).__name__}")
-    if isinstance(model, nn.parallel.DistributedDataParallel):
-        raise PangaeaError("replace activations before the model is wrapped for several processes")
+    if isinstance(model, nn.parallel.DistributedDataParallel) or hasattr(model, "_orig_mod"):
+        raise PangaeaError(
+            "replace activations before the model is compiled or wrapped for several processes"
+        )
     surgery = _Surgery(Activation(function, scope), Selection(which))
     return surgery.operate(model, example)
 

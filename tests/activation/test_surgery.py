@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -153,6 +154,16 @@ def test_hooks_stay_and_their_handles_work() -> None:
     assert seen == ["relu", "layer1", "layer1"]
 
 
+def test_the_hooks_of_a_module_called_twice_are_called_twice() -> None:
+    model, x, seen = models.ResNet(), torch.randn(IMAGES), []
+    model.layer1[0].relu.register_forward_hook(lambda *_: seen.append("relu"))
+    model(x)
+    pg.replace_activations(model, FUNCTION, example=x)
+    seen.clear()
+    model(x)
+    assert seen == ["relu", "relu"]
+
+
 def test_tied_modules_stay_tied() -> None:
     block = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
     model = nn.Sequential(block, block, nn.ReLU())
@@ -222,6 +233,35 @@ def test_the_encoders_fast_path_is_not_taken_with_or_without_padding() -> None:
 class Own(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.clamp(min=0)
+
+
+class ConvReLU(nn.Module):
+    """A layer with its activation, named like one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 3, 1, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv2d(x, self.weight).relu()
+
+
+class HardSwish(nn.Module):
+    """A function by hand, with a module inside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.relu6 = nn.ReLU6()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.relu6(x + 3) / 6
+
+
+def test_a_class_is_known_by_its_name_unless_it_holds_weights() -> None:
+    model = nn.Sequential(ConvReLU(), HardSwish())
+    report = pg.replace_activations(model, FUNCTION, example=torch.randn(IMAGES))
+    rows = [(row.path, row.before) for row in report.replaced]
+    assert rows == [("1", "HardSwish"), ("0.relu", "x.relu")]
 
 
 def test_which_selects_by_type_name_or_predicate() -> None:
@@ -334,6 +374,23 @@ def test_a_graph_that_would_lose_something_is_not_used(body: Any, why: str) -> N
     assert [name for name, _ in model.named_modules()] == ["", "fc"]
 
 
+def _numpy(self: nn.Module, x: Tensor) -> Tensor:
+    x = self.relu(self.fc(x))
+    return F.gelu(self.relu(self.fc(x))) * float(np.random.default_rng().random())
+
+
+def test_a_model_that_never_does_the_same_has_its_modules_replaced_alone() -> None:
+    model = forward_with(_numpy)
+    model.relu = nn.ReLU()
+    kind = type(model)
+    report = pg.replace_activations(model, FUNCTION, example=torch.ones(2, 4))
+    assert type(model) is kind
+    assert [row.path for row in report.replaced] == ["relu"]
+    assert "one for all its calls" in report.replaced[0].note
+    assert "gives other outputs" in left(report)["gelu"]
+    assert "nothing was compared" in report.notes[0]
+
+
 def test_a_forward_keeps_its_modes_signature_and_refuses_what_was_not_traced() -> None:
     model, x = models.MLP(), torch.randn(4, 4)
     pg.replace_activations(model, FUNCTION, example=x)
@@ -380,6 +437,11 @@ def test_a_function_can_be_replaced_again() -> None:
     [
         ("resnet", {}, "a model is a torch.nn.Module"),
         (nn.ReLU(), {}, "itself an activation"),
+        (
+            torch.compile(nn.Sequential(nn.ReLU()), backend="eager"),
+            {},
+            "before the model is compiled",
+        ),
         (nn.Linear(4, 4), {"example": torch.ones(2, 4)}, "it holds none"),
         (models.VGG(), {"example": torch.ones(2, 4)}, "cannot be called with the example"),
         (models.VGG(), {"scope": "model"}, "no scope is called 'model'"),

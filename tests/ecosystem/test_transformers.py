@@ -82,10 +82,8 @@ def test_every_activation_is_found_with_its_channels(case: Case) -> None:
 def test_a_function_by_itself_changes_nothing_but_rounding(case: Case) -> None:
     make, model, inputs = case
     before, keys = logits(model, inputs), [*model.state_dict()]
-    same = "silu" if make is llama else "gelu"
-    pg.replace_activations(model, same, example=inputs, which="*act*fn") if make is not gpt2 else (
-        pg.replace_activations(model, same, example=inputs)
-    )
+    same, which = ("swish" if make is llama else "gelu"), ("*act*fn", "*.mlp.act")
+    pg.replace_activations(model, same, example=inputs, which=which)
     assert [*model.state_dict()] == keys
     torch.testing.assert_close(logits(model, inputs), before, rtol=1e-3, atol=1e-3)
 
