@@ -96,7 +96,7 @@ class Maker:
         text = str(proposal.function)
         score = self.run("search", number, text, number, quality(proposal.function))
         measured = Measured(self.budgets["search"], self._oriented(score))
-        self.trials.append(Trial(number, text, proposal.parent, (measured,)))
+        self.trials.append(Trial(number, text, proposal.parent, (measured,), measured.score))
 
     def _promote(self, seed: int) -> None:
         place, trial = max(enumerate(self.trials), key=lambda t: t[1].score or -math.inf)

@@ -73,7 +73,14 @@ class Board(Watch):
         measured = Measured(wanted.budget, None if score is None else self.goal.oriented(score))
         before = self._trials.get(wanted.candidate)
         if before is None:
-            trial = Trial(wanted.candidate, wanted.function, None, (measured,), result["seconds"])
+            trial = Trial(
+                wanted.candidate,
+                wanted.function,
+                None,
+                (measured,),
+                measured.score,
+                result["seconds"],
+            )
             self._trials[wanted.candidate] = trial
             self._place(trial)
         else:  # which may have made it worse
