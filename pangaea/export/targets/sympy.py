@@ -1,5 +1,7 @@
 """SymPy: the expression over real symbols, as Python source."""
 
+import re
+
 from pangaea.export.request import Request
 from pangaea.export.writing import SIGNS, calls, expression, python_source, used
 from pangaea.functions.operators import ATOM, POWER, SUM, Notation
@@ -71,18 +73,11 @@ DEFINITIONS = {
     name: f"def {name}({arguments}):\n    return {body}\n"
     for name, (arguments, body) in _BODIES.items()
 }
-_IMPORTED = (
-    "Abs",
-    "Eq",
-    "Integer",
-    "Max",
-    "Min",
-    "Piecewise",
-    "Rational",
-    "asinh",
-    "atan",
-    "besseli",
-) + ("cosh", "erf", "erfc", "exp", "log", "pi", "sinh", "sqrt", "symbols", "tanh")
+_IMPORTED = re.findall(
+    r"\w+",
+    "Abs Eq Integer Max Min Piecewise Rational asinh atan besseli cosh erf erfc exp log pi sinh "
+    "sqrt symbols tanh",
+)
 
 
 def export(request: Request) -> str:
@@ -97,6 +92,6 @@ def export(request: Request) -> str:
         lines.append(f"with_values = expression.subs({{{numbers}}})")
     own = "\n".join(lines)
     needed = used(own, DEFINITIONS)
-    text = own + "".join(needed)
-    imports = ", ".join(name for name in _IMPORTED if f"{name}(" in text or f" {name})" in text)
+    words = set(re.findall(r"\w+", own + "".join(needed)))
+    imports = ", ".join(name for name in _IMPORTED if name in words)
     return python_source(f'"""{function.readable()}"""\n\nfrom sympy import {imports}', needed, own)
