@@ -1,7 +1,16 @@
 """What can go wrong through no fault of the code: one base class, one sentence each."""
 
 import difflib
+import os
+import sysconfig
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
+
+_OURS = str(Path(__file__).parent) + os.sep
+_INSTALLED = tuple(
+    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 
 
 class PangaeaError(Exception):
@@ -33,3 +42,25 @@ class UnknownNameError(PangaeaError, ValueError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str, tuple[str, ...]]]:
         return type(self), self.arguments
+
+
+class UserCodeError(PangaeaError):
+    """An error in the user's own code: its message has their lines of the traceback, not ours."""
+
+    def __init__(self, doing: str, error: BaseException) -> None:
+        frames = their_frames(error)
+        told = traceback.format_list(frames) + traceback.format_exception_only(error)
+        super().__init__(f"{doing}:\n\n{''.join(told).rstrip()}")
+        place = frames[-1] if frames else None
+        where = f" ({Path(place.filename).name}, line {place.lineno})" if place else ""
+        self.brief = f"{type(error).__name__}: {error}{where}"
+
+
+def their_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """The frames of a traceback that are neither ours nor of installed packages, if there are."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((_OURS, "<frozen "))
+    ]
+    return [frame for frame in frames if not frame.filename.startswith(_INSTALLED)] or frames

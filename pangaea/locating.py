@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import socket
 import sys
 import traceback
 from functools import cache
@@ -9,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 from pangaea.errors import PangaeaError, UnknownNameError
+
+_LOADING: list[Path] = []
 
 
 def locate(text: str) -> object:
@@ -35,7 +38,7 @@ def settled(text: str) -> str:
 @cache
 def _file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise PangaeaError(f"there is no file {path}")
+        raise PangaeaError(f"there is no file {path} on {socket.gethostname()}")
     name = f"pangaea_{abs(hash(str(path))):x}_{path.stem}"
     specification = importlib.util.spec_from_file_location(name, path)
     if specification is None or specification.loader is None:
@@ -44,12 +47,20 @@ def _file(path: Path) -> ModuleType:
     sys.modules[name] = module
     if str(path.parent) not in sys.path:  # its neighbours, as for a script
         sys.path.insert(0, str(path.parent))
+    _LOADING.append(path)
     try:
         specification.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise _theirs(str(path), error) from error
+    finally:
+        _LOADING.pop()
     return module
+
+
+def loading() -> Path | None:
+    """The file that is being loaded now."""
+    return _LOADING[-1] if _LOADING else None
 
 
 def _module(name: str) -> ModuleType:
@@ -62,13 +73,15 @@ def _module(name: str) -> ModuleType:
                 "folder on PYTHONPATH"
             ) from None
         raise _theirs(name, error) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _theirs(name, error) from error
 
 
-def _theirs(place: str, error: Exception) -> PangaeaError:
+def _theirs(place: str, error: BaseException) -> PangaeaError:
     """An error of the user's own code, with the line of it."""
     frames = traceback.extract_tb(error.__traceback__)
     line = next((f.lineno for f in reversed(frames) if f.filename == place), None)
     where = "" if line is None else f", line {line}"
+    if isinstance(error, PangaeaError):
+        return PangaeaError(f"{place}{where}: {error}")
     return PangaeaError(f"{place} cannot be loaded: {type(error).__name__}: {error}{where}")

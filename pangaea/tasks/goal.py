@@ -89,6 +89,10 @@ class Goal:
         name = self.name.removeprefix(f"{part} ") if part else self.name
         return f"{part} {name}".strip() + (f" ({self.unit})" if self.unit else "")
 
+    @property
+    def verb(self) -> str:
+        return "maximise" if self.maximised else "minimise"
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
