@@ -35,29 +35,51 @@ class UnknownNameError(PangaeaError, ValueError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5) or names[:8]
         shown = name if len(name) <= 60 else name[:57] + "..."
-        super().__init__(f"no {kind} is called {shown!r}; did you mean {', '.join(near)}?")
+        super().__init__(f"no {kind} is called {shown!r}; {_advice(name.lower(), names)}")
         self.arguments = (kind, name, tuple(names))
 
     def __reduce__(self) -> tuple[type, tuple[str, str, tuple[str, ...]]]:
         return type(self), self.arguments
 
 
+def _advice(name: str, names: list[str]) -> str:
+    """The names that somebody may have meant: the close ones, or else the nearest of all."""
+    if not names:
+        return "it has none"
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if not near:
+        holding = [known for known in names if name and name in known]
+        nearest = difflib.get_close_matches(name, names, n=_OFFERED, cutoff=0.0)
+        near = list(dict.fromkeys([*holding, *nearest]))[:_OFFERED]
+    return f"did you mean {', '.join(near)}?"
+
+
+_OFFERED = 5
+
+
 class UserCodeError(PangaeaError):
-    """An error in the user's own code: its message has their lines of the traceback, not ours."""
+    """An error in the user's own code: the message has their lines of the traceback, not ours."""
 
-    def __init__(self, doing: str, error: BaseException) -> None:
-        frames = their_frames(error)
-        told = traceback.format_list(frames) + traceback.format_exception_only(error)
-        super().__init__(f"{doing}:\n\n{''.join(told).rstrip()}")
-        place = frames[-1] if frames else None
-        where = f" ({Path(place.filename).name}, line {place.lineno})" if place else ""
-        self.brief = f"{type(error).__name__}: {error}{where}"
+    def __init__(self, message: str, brief: str) -> None:
+        super().__init__(message)
+        self.brief = brief  # in one line
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (str(self), self.brief)
 
 
-def their_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """The frames of a traceback that are neither ours nor of installed packages, if there are."""
+def user_code_error(doing: str, error: BaseException) -> UserCodeError:
+    """What went wrong in the user's code while something was done with it."""
+    frames = _theirs(error)
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    message = f"{doing}:\n\n{''.join(lines).rstrip()}"
+    return UserCodeError(message, f"{type(error).__name__}: {error}{where}")
+
+
+def _theirs(error: BaseException) -> list[traceback.FrameSummary]:
+    """The frames that are neither ours nor of installed packages, if there are such."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

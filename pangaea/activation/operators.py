@@ -38,10 +38,22 @@ class _Node(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.operator, *tensors = inputs
         ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         return None, *ctx.operator.pull(gradient, *ctx.saved_tensors)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
+        # Operators work element by element, so that pulling a tangent back also pushes it on.
+        inputs = ctx.saved_tensors
+        parts = [
+            ctx.operator.pull(tangent, *inputs)[i]
+            for i, tangent in enumerate(tangents)
+            if tangent is not None
+        ]
+        return sum((part for part in parts if part is not None), torch.zeros_like(inputs[0]))
 
 
 def node(name: str, *inputs: Tensor) -> Tensor:

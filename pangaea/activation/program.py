@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.autograd import forward_ad
 
 from pangaea.activation.operators import OPERATORS, node
+from pangaea.errors import PangaeaError
 from pangaea.functions.expression import Expression, Function, Path
 from pangaea.functions.operators import CONSTANTS
 
@@ -54,7 +56,13 @@ def run(
     steps: tuple[Step, ...], x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]
 ) -> Tensor:
     """The function's value; in this shape parameters broadcast against x."""
-    if not torch.is_grad_enabled() or (len(steps) == 1 and steps[0].operator in _NATIVE):
+    if forward_mode():
+        return _values(steps, x, [p.view(shape) for p in parameters], node)[-1]
+    if (
+        not torch.is_grad_enabled()
+        or (len(steps) == 1 and steps[0].operator in _NATIVE)
+        or tracing()
+    ):
         return _values(steps, x, [p.view(shape) for p in parameters], _plain)[-1]
     result: Tensor
     if not torch.compiler.is_compiling() and is_functorch_wrapped_tensor(x):
@@ -62,6 +70,33 @@ def run(
     else:
         result = _Whole.apply(steps, shape, x, *parameters)  # type: ignore[no-untyped-call]
     return result
+
+
+def forward_mode() -> bool:
+    """Is somebody computing forward-mode derivatives? Then every operator is a node of its own."""
+    return forward_ad._current_level >= 0
+
+
+def tracing() -> bool:
+    """Is `torch.jit.trace` watching? It knows neither sizes nor functions of autograd's."""
+    return bool(torch.jit.is_tracing())  # type: ignore[no-untyped-call, attr-defined]
+
+
+def floating(x: Tensor) -> Tensor:
+    """Integers in the default type, as torch's own functions take them."""
+    if x.is_complex():
+        raise PangaeaError(f"an activation function takes real numbers, got {x.dtype}")
+    return x.to(torch.get_default_dtype())
+
+
+def evaluate(function: Function, x: Tensor, parameters: Sequence[float | Tensor]) -> Tensor:
+    """The function's value with one value of each parameter, differentiable by all of them."""
+    x = x if x.is_floating_point() else floating(x)
+    wide = x.float() if x.dtype in HALF else x
+    factors = [torch.as_tensor(p, dtype=wide.dtype, device=x.device) for p in parameters]
+    if any(p.numel() != 1 for p in factors):
+        raise PangaeaError("a parameter is one number here; an Activation has one per channel")
+    return run(program(function), wide, factors, ()).to(x.dtype)
 
 
 # Alone, these are as exact and faster with torch's own gradient.

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from pangaea.errors import PangaeaError
-from pangaea.workers import cluster
+from pangaea.workers import cluster, dask_inside
 from pangaea.workers.judge import Job, Judge, Result, failed, sound, stamped
 from pangaea.workers.place import Place
 
@@ -87,8 +87,7 @@ class Dask:
         self._met: set[str] = set()  # workers that can load the judge
         self._slots, self._looked = 0, -math.inf
         client.subscribe_topic(_ENDED, lambda event: self._ended.put(event[1]))
-        # Dask lets 10 ms pass between two messages: 176 instant jobs a second instead of 250.
-        client.scheduler_comm.interval = 0.001
+        dask_inside.hurry(client)
         self._look()
 
     @property
@@ -108,10 +107,10 @@ class Dask:
         self._look()
         ended = []
         with contextlib.suppress(queue.Empty):
-            said = self._next(seconds)
+            event = self._next(seconds)
             while True:
-                ended += self._taken(*said)
-                said = self._ended.get_nowait()
+                ended += self._taken(*event)
+                event = self._ended.get_nowait()
         return ended
 
     def _next(self, seconds: float) -> tuple[str, str, str]:
@@ -156,18 +155,17 @@ class Dask:
         """A new worker that cannot load the judge would close at its first job, without a word."""
         if not workers:
             return
-        how = {"workers": workers, "on_error": "return", "callback_timeout": _GRACE_SECONDS}
         try:
-            said = self._client.sync(self._client._run, _ready, self._judge, **how)
+            answers = dask_inside.ask(self._client, workers, _GRACE_SECONDS, _ready, self._judge)
         except TimeoutError:  # deep in C code for another driver
-            said = dict.fromkeys(workers)
-        for worker, word in said.items():
-            if not isinstance(word, Exception):
+            answers = dict.fromkeys(workers)
+        for worker, answer in answers.items():
+            if not isinstance(answer, Exception):
                 self._met.add(worker)
-            elif not isinstance(word, OSError):  # that would be a worker that has just died
+            elif not isinstance(answer, OSError):  # that would be a worker that has just died
                 raise PangaeaError(
-                    f"the worker {worker} cannot run a search ({word}): it needs the packages that "
-                    "the driver has"
+                    f"the worker {worker} cannot run a search ({answer}): it needs the packages "
+                    "that the driver has"
                 )
 
     def _failed(self, future: Any, job: Job) -> Result:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +18,10 @@ from pangaea.workers.judge import Job, Judge, Result
 from pangaea.workers.judge import judge as real
 from tests.study import judges
 from tests.study.driving import until
+from tests.workers.starting import alive, starting
 
 Make = Callable[[Judge], Engine]
+GRACE_SECONDS = engine._GRACE_SECONDS
 
 
 def job(number: int = 1, seeds: Sequence[int] = (7,), limit: float | None = None) -> Job:
@@ -142,6 +145,33 @@ class TestDask(Contract):
         found = finished(make(judges.instant), *[job(number) for number in range(10)])
         assert all(results[0]["accuracy"] for results in found.values())
 
+    def test_a_job_is_given_some_seconds_beyond_its_limit_and_no_minutes(
+        self, make: Make, client: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(engine, "_GRACE_SECONDS", GRACE_SECONDS)
+        clock = SimpleNamespace(ahead=0.0, time=time.time, sleep=time.sleep)
+        clock.monotonic = lambda: time.monotonic() + clock.ahead
+        place = make(judges.sleeping)
+        monkeypatch.setattr(engine, "time", clock)
+        place.submit([job(limit=60.0)])
+        until(lambda: any(client.processing().values()))
+        for clock.ahead in (1.0, 30.0, 62.0):
+            assert place.wait(0.1) == []
+        clock.ahead = 75.0
+        ended: list[tuple[Job, list[Result]]] = []
+        until(lambda: ended.extend(place.wait(0.1)) or ended, patience=10)
+        assert ended[0][1][0]["failure"] == "time limit"
+
+    def test_what_a_job_started_is_gone_with_its_time_limit(
+        self, make: Make, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "numbers"
+        (result,) = finished(make(partial(starting, file)), job(limit=0.5))[1]
+        assert result["failure"] == "time limit"
+        numbers = [int(word) for word in file.read_text().split()]
+        assert len(numbers) == 4
+        assert until(lambda: not alive(numbers)) < 10
+
     def test_a_limit_that_passes_between_two_workers_is_no_reason_to_stop(
         self, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -170,7 +200,7 @@ class TestDask(Contract):
         monkeypatch.setattr(engine, "_GRACE_SECONDS", 60.0)  # for a worker that is just slow
         (tmp_path / "only_here.py").write_text("def judge(job): return []")
         monkeypatch.syspath_prepend(tmp_path)
-        with pytest.raises(PangaeaError, match=r"the worker tcp://.* cannot run .*'only_here'"):
+        with pytest.raises(PangaeaError, match=r"the worker tls://.* cannot run .*'only_here'"):
             make(importlib.import_module("only_here").judge)
         assert finished(make(judges.instant), job()).keys() == {1}
 
