@@ -42,7 +42,9 @@ def _keep(values: Mapping[str, Any], result: TrainingResult) -> None:
     if isinstance(values.get("validation"), Mapping):
         result.validation = _finite(values["validation"])
     if isinstance(values.get("parameters"), Mapping):
-        result.parameters = dict(values["parameters"])
+        result.parameters = {
+            name: rows for name, rows in values["parameters"].items() if all(map(_curve, rows))
+        }
     result.values = {str(name): number for name, number in _finite(values).items()}
 
 
