@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pangaea.activation.module import parameter_groups as parameter_groups
     from pangaea.errors import PangaeaError as PangaeaError
     from pangaea.errors import ParseError as ParseError
+    from pangaea.export import export as export
     from pangaea.functions.catalog import catalog as catalog
     from pangaea.functions.catalog import parse as parse
     from pangaea.functions.equivalence import equivalent as equivalent
@@ -57,6 +58,7 @@ _HOME = {
     "catalog": "functions.catalog",
     "evaluate": "tasks.evaluate",
     "equivalent": "functions.equivalence",
+    "export": "export",
     "fingerprint": "functions.equivalence",
     "fit_task": "tasks.fitting",
     "maximize": "tasks.goal",
@@ -80,8 +82,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'pangaea' has no attribute {name!r}")
     module = import_module(f"pangaea.{_HOME[name]}")
-    # The figures are a whole module; a task of somebody's own is simply a task to them.
-    value = module if name == "plot" else getattr(module, {"Task": "OwnTask"}.get(name, name))
+    # The figures' whole module, and a room that can be called; to people their own task is a task.
+    whole = name in ("plot", "export")
+    value = module if whole else getattr(module, {"Task": "OwnTask"}.get(name, name))
     globals()[name] = value
     return value
 

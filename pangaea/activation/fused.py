@@ -23,7 +23,12 @@ _TRITON = importlib.util.find_spec("triton") is not None and torch.version.hip i
 
 
 def applies(x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]) -> bool:
-    """Can the kernels do it? They know neither float64, torch.func, forward mode nor traces."""
+    """Can the kernels do it? They know neither float64, torch.func, forward mode nor traces.
+
+    A program that is exported goes where the kernels are not: to ONNX, for one.
+    """
+    if torch.compiler.is_exporting():
+        return False
     tensors = (x, *parameters)
     if not _TRITON or any(t.device.type not in DEVICES or t.dtype not in DTYPES for t in tensors):
         return False

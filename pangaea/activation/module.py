@@ -11,11 +11,12 @@ from torch.nn.parameter import UninitializedParameter
 
 from pangaea.activation import fused, state
 from pangaea.activation.learnable import LEARNABLE, Learnable
-from pangaea.activation.program import HALF, floating, program, run, tracing
+from pangaea.activation.program import HALF, floating, run, tracing
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
 from pangaea.functions.operators import EXACT
+from pangaea.functions.program import program
 
 Scope = Literal["layer", "channel", "neuron"]
 SCOPES: tuple[str, ...] = get_args(Scope)

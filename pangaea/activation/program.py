@@ -1,11 +1,11 @@
-"""A function as a short program, run forwards and backwards in one piece of the autograd graph.
+"""A function's program, run forwards and backwards in one piece of the autograd graph.
 
 One piece, because autograd's bookkeeping for every operator costs as much as the operators on the
-small tensors of the default task. Subexpressions that occur twice are computed once.
+small tensors of the default task.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,42 +14,10 @@ from torch.autograd import forward_ad
 
 from pangaea.activation.operators import OPERATORS, node
 from pangaea.errors import PangaeaError
-from pangaea.functions.expression import Expression, Function, Path
-from pangaea.functions.operators import CONSTANTS
+from pangaea.functions.expression import Function
+from pangaea.functions.program import Step, program
 
 HALF = (torch.float16, torch.bfloat16)
-
-
-class Step(NamedTuple):
-    """An operator on earlier values (0 is x), or a value times a parameter."""
-
-    operator: str | None
-    inputs: tuple[int, ...]
-    parameter: int = -1
-
-
-def program(function: Function) -> tuple[Step, ...]:
-    """The steps that compute a function; step i makes value i + 1, the last one the result."""
-    numbers = {path: k for k, path in enumerate(function.parameter_edges)}
-    steps: dict[Step, int] = {}
-
-    def value(step: Step) -> int:
-        return steps.setdefault(step, len(steps) + 1)
-
-    def place(expression: Expression, path: Path) -> int:
-        if expression.operator == "x":
-            made = 0
-        elif expression.operator in CONSTANTS:
-            made = value(Step(expression.operator, (0,)))
-        else:
-            inputs = [place(child, (*path, i)) for i, child in enumerate(expression.inputs)]
-            made = value(Step(expression.operator, tuple(inputs)))
-        return value(Step(None, (made,), numbers[path])) if path in numbers else made
-
-    last = place(function.expression, ())
-    made = tuple(steps)
-    # The result is the last value, except for x itself.
-    return made if last == len(made) and made else (*made, Step("identity", (last,)))
 
 
 def run(

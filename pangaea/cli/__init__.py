@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from pangaea.cli import language, report, study, training  # noqa: F401 (the commands)
+from pangaea.cli import export, language, report, study, training  # noqa: F401 (the commands)
 from pangaea.cli.app import app
 from pangaea.errors import PangaeaError, ParseError
 

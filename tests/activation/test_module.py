@@ -131,7 +131,10 @@ def test_compile_keeps_values_and_gradients(spec: str) -> None:
     torch.testing.assert_close(compiled, plain, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("spec", [A, "min(selu(x), alpha*softsign(x))", "splash"])
+EXPORTED = [A, "min(selu(x), alpha*softsign(x))", "splash", "bessel_i1e(alpha*x)", "bessel_i0e(x)"]
+
+
+@pytest.mark.parametrize("spec", EXPORTED)
 def test_export_keeps_values(spec: str) -> None:
     model = nn.Sequential(nn.Conv2d(3, 4, 1), pg.Activation(spec, shape=(4, 5, 5)))
     x = torch.randn(2, 3, 5, 5)

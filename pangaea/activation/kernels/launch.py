@@ -14,8 +14,8 @@ from torch import Tensor
 
 from pangaea.activation.kernels.layout import COLUMNS, Layout, dense, layout, ordered
 from pangaea.activation.kernels.source import source
-from pangaea.activation.program import Step, program
 from pangaea.functions.parser import parse
+from pangaea.functions.program import Step, program
 
 
 class Schedule(NamedTuple):
