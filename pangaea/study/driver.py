@@ -62,7 +62,7 @@ def search(
     return _drive(
         on,
         place,
-        _judging(judge, carried(on, settings.task), place),
+        judging(judge, carried(on, settings.task), place),
         watch or _Calling(callback),
         lambda: Study.create(path, settings, on.about()),
         settings if dry_run and foreign else None,
@@ -93,7 +93,7 @@ def resume(
     return _drive(
         on,
         place,
-        _judging(judge, {} if task is None else carried(on, name), place),
+        judging(judge, {} if task is None else carried(on, name), place),
         watch or _Calling(callback),
         lambda: Study.resume(study),
     )
@@ -148,7 +148,7 @@ def _check_same(study: Study, task: Task) -> None:
 
 
 @contextmanager
-def _judging(judge: Judge, tasks: Mapping[str, Task], place: Place) -> Iterator[Judge]:
+def judging(judge: Judge, tasks: Mapping[str, Task], place: Place) -> Iterator[Judge]:
     """The judge that was asked for, or the one that trains, with these tasks."""
     if judge is train_and_judge:
         with parcel.judging(tasks, place) as judge:
@@ -160,7 +160,7 @@ def _judging(judge: Judge, tasks: Mapping[str, Task], place: Place) -> Iterator[
 def _drive(
     task: Task,
     place: Place,
-    judging: AbstractContextManager[Judge],
+    judge: AbstractContextManager[Judge],
     watch: Watch,
     opened: Callable[[], Study],
     rehearsed: Settings | None = None,
@@ -170,8 +170,8 @@ def _drive(
         task.prepare()
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
-        judge = stack.enter_context(judging)
-        workers = stack.enter_context(engine(judge, place.suited(task)))
+        ready = stack.enter_context(judge)
+        workers = stack.enter_context(engine(ready, place.suited(task)))
         if rehearsed is not None:
             watch.note(DryRun(task, rehearsed, workers, stop).run())
         study = stack.enter_context(opened())
