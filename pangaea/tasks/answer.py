@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from torch import Tensor
+
 from pangaea.tasks.goal import Goal
 from pangaea.training.result import TrainingResult
 
@@ -66,7 +68,7 @@ def _number(value: Any) -> float | None:
     if isinstance(value, str | bytes | bool) or value is None:
         return None
     try:
-        return float(value)
+        return float(value.detach() if isinstance(value, Tensor) else value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
         return None
 

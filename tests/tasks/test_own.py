@@ -208,7 +208,8 @@ def test_an_error_is_theirs_with_their_lines_and_none_of_ours(tmp_path: Path) ->
             def train(activation, budget, seed):
                 return build(activation)
 
-            task = pg.Task("mine", train, goal=pg.minimize("error"), budgets={"search": 1, "full": 1})
+            goal = pg.minimize("error")
+            task = pg.Task("mine", train, goal=goal, budgets={"search": 1, "full": 1})
             """
         )
     )
