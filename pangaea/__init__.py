@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pangaea.tasks.evaluate import train_seeds as train_seeds
     from pangaea.tasks.finding import task as task
     from pangaea.tasks.finding import tasks as tasks
+    from pangaea.tasks.fitting import fit_task as fit_task
     from pangaea.tasks.goal import Goal as Goal
     from pangaea.tasks.goal import maximize as maximize
     from pangaea.tasks.goal import minimize as minimize
@@ -60,6 +61,7 @@ _HOME = {
     "equivalent": "functions.equivalence",
     "export": "export",
     "fingerprint": "functions.equivalence",
+    "fit_task": "tasks.fitting",
     "maximize": "tasks.goal",
     "minimize": "tasks.goal",
     "open_study": "study.study",

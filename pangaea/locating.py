@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import socket
 import sys
 import traceback
 from functools import cache
@@ -12,6 +13,8 @@ from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
 
+_LOADING: list[Path] = []
+
 
 def locate(text: str) -> Any:
     """The object that `file.py:name` or `module:name` names; its code runs once in a process."""
@@ -21,7 +24,7 @@ def locate(text: str) -> Any:
     if where.endswith(".py"):
         path = Path(where).expanduser().resolve()
         if not path.is_file():
-            raise PangaeaError(f"there is no file {where}")
+            raise PangaeaError(f"there is no file {where} on {socket.gethostname()}")
         module = _from_file(path)
     else:
         module = _from_module(where)
@@ -58,12 +61,20 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     if str(path.parent) not in sys.path:  # its neighbours, now and later, as for a script
         sys.path.insert(0, str(path.parent))
+    _LOADING.append(path)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise PangaeaError(user_error(error, path.name)) from error
+    finally:
+        _LOADING.pop()
     return module
+
+
+def loading() -> Path | None:
+    """The file that is being loaded now."""
+    return _LOADING[-1] if _LOADING else None
 
 
 def _from_module(name: str) -> ModuleType:
@@ -77,7 +88,7 @@ def _from_module(name: str) -> ModuleType:
                 f"there is no module {name}, here or installed; a file is named file.py:name"
             ) from error
         raise PangaeaError(user_error(error, name)) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PangaeaError(user_error(error, name)) from error
     finally:
         sys.path.remove(folder)

@@ -36,6 +36,10 @@ def search(
     settings: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Settings from a TOML file.")
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(help="Try a task of your own for a moment first, and say how long it takes."),
+    ] = True,
     print_settings: Annotated[
         bool, typer.Option("--print-settings", help="Print the settings as TOML, and do no more.")
     ] = False,
@@ -58,7 +62,9 @@ def search(
     _watched(
         path,
         place,
-        lambda watch: driver.search(study=path, watch=watch, **values, **asdict(place)),
+        lambda watch: driver.search(
+            study=path, watch=watch, dry_run=dry_run, **values, **asdict(place)
+        ),
     )
 
 

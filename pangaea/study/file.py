@@ -79,16 +79,22 @@ _REMOTE = (
 )
 
 
-def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connection, "Lock"]:
-    """A new file, there at once and whole, or not at all; and the right to write it."""
+def check_free(path: Path) -> None:
+    """Raise if there cannot be a new file."""
     if not path.parent.is_dir():
         raise PangaeaError(f"the folder {path.parent} does not exist: make it, or choose another")
+    if path.exists():
+        raise PangaeaError(
+            f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
+        )
+
+
+def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connection, "Lock"]:
+    """A new file, there at once and whole, or not at all; and the right to write it."""
+    check_free(path)
     lock = Lock(path)
     try:
-        if path.exists():
-            raise PangaeaError(
-                f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
-            )
+        check_free(path)
         for left in (_beside(path, "-wal"), _beside(path, "-journal")):
             if left.exists():
                 raise PangaeaError(

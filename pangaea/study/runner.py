@@ -5,6 +5,7 @@ driver killed at any instant goes on by submitting again what has no result.
 """
 
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -24,6 +25,10 @@ _LONELY_SECONDS = 20.0
 
 class Watch:
     """What a search tells while it runs; a display overrides what it shows."""
+
+    def note(self, text: str) -> None:
+        """Something to know before it begins."""
+        print(text, file=sys.stderr, flush=True)
 
     def stage(self, study: Study, name: str, done: int, total: int) -> None:
         """A stage begins, of which so many runs are done."""

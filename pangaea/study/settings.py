@@ -129,6 +129,9 @@ def settings(
 
     A default that the strategy does not know is left out.
     """
+    for name in task.defaults:
+        if name not in known():
+            raise UnknownNameError(f"setting (a default of the task {task.name})", name, known())
     values = _named(file or {}) | _named(given)
     strategy = checked(
         known()["strategy"],

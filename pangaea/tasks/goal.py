@@ -107,6 +107,10 @@ class Goal:
         """What an axis or a column is called: `validation accuracy (%)`."""
         return self.called(part) + (f" ({self.unit})" if self.unit else "")
 
+    @property
+    def verb(self) -> str:
+        return "maximise" if self.maximised else "minimise"
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 

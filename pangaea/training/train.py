@@ -54,7 +54,7 @@ def train_seeds(
             raise PangaeaError(f"a seed is a whole number from 0, got {seed!r}")
     results: list[TrainingResult] = []
     size = TOGETHER if where.type == "cuda" else 1
-    with _settings(where):
+    with surroundings(where):
         for first in range(0, len(seeds), size):
             group = [
                 _Running(subject, function, recipe, seed, scope, part, where, dtype, how)
@@ -221,7 +221,7 @@ def choose_precision(precision: str | None, device: torch.device) -> torch.dtype
 
 
 @contextlib.contextmanager
-def _settings(device: torch.device) -> Iterator[None]:
+def surroundings(device: torch.device) -> Iterator[None]:
     """One thread on the CPU, the fastest convolutions on the GPU; the caller's state comes back."""
     threads, benchmark = torch.get_num_threads(), torch.backends.cudnn.benchmark
     torch.backends.cudnn.benchmark = True
