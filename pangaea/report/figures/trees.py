@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Expression, Function
 from pangaea.functions.expression import Path as Place
 from pangaea.functions.operators import OPERATORS
-from pangaea.functions.parser import parse
 from pangaea.report.figures import theme
 from pangaea.report.figures.theme import BLUE, GREEN, GREY, ORANGE, Spec, shown
 from pangaea.report.records import Row, candidate, formula
@@ -19,7 +19,7 @@ _FORMULA = 72  # letters
 
 def graph(function: Function | str) -> Spec:
     """The function's computation graph: from the inputs x at the bottom to f(x) at the top."""
-    f = parse(function) if isinstance(function, str) else function
+    f = function if isinstance(function, Function) else parse(function)
     across = _across(f.expression)
     at: dict[Place, tuple[float, float]] = {
         path: (across[path], -len(path)) for path, _ in f.expression.walk()

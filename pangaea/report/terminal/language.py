@@ -13,6 +13,7 @@ from pangaea.functions.expression import Expression, Function, Path
 from pangaea.functions.paper import Figure
 from pangaea.functions.shape import shape
 from pangaea.functions.space import Row
+from pangaea.report.terminal.breaking import broken
 
 POINTS = (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0)
 
@@ -87,11 +88,14 @@ def _accuracy(figure: Figure) -> str | None:
 
 
 def facts_table(
-    f: Shown, value: Callable[[float], float], slope: Callable[[float], float]
+    f: Shown, value: Callable[[float], float], slope: Callable[[float], float], width: int = 80
 ) -> Table:
+    """What there is to say of a function, in so many columns; its texts break between names."""
     seen = shape(value, slope)
+    shorter = f.simplified() if isinstance(f, Function) else f
     facts = {
         "function": f.readable(),
+        **({} if shorter == f else {"simplified": shorter.readable()}),
         "canonical": str(f),
         "LaTeX": f.latex(),
         "parameters": ", ".join(f.parameters) or "none",
@@ -106,8 +110,9 @@ def facts_table(
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
+    room = width - max(map(len, facts)) - 2
     for name, text in facts.items():
-        table.add_row(name, Text(text))
+        table.add_row(name, Text(broken(text, room)))
     return table
 
 
