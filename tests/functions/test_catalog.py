@@ -144,3 +144,12 @@ def test_baselines_outside_the_search_space_are_functions_all_the_same(
     assert f.latex() == rf"\alpha \mathrm{{{latex}}}(\beta x)"
     assert pg.parse(str(f)) == f
     assert f(0.7, alpha=3.0, beta=-2.0) == pytest.approx(3 * BASELINES[name](-1.4), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(LEARNABLE))
+def test_the_name_of_a_learnable_baseline_is_said_to_be_one(name: str) -> None:
+    with pytest.raises(pg.ParseError) as caught:
+        pg.parse(f" {name.upper()} ")
+    assert "did you mean" not in str(caught.value)
+    assert f"'{name}', a learnable baseline" in str(caught.value)
+    assert f'pangaea.Activation("{name}")' in str(caught.value)

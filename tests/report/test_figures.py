@@ -288,3 +288,26 @@ def test_the_timeline_has_every_worker_and_all_of_its_time(study: Still) -> None
 def test_a_label_is_escaped_and_short() -> None:
     assert theme.shown("<b>&") == "&lt;b&gt;&amp;"
     assert theme.shown("a" * 300, 20) == "a" * 19 + "…"
+
+
+def test_a_function_is_drawn_from_itself_its_text_or_its_name() -> None:
+    f = parse("mul(logsigmoid(alpha*x), beta*asinh(x))")
+    for same in ("wrn-1", str(f), f.readable()):
+        assert shape(same) == shape(f)
+        assert graph(same) == graph(f)
+
+
+def test_a_learnable_baseline_is_drawn_by_its_name() -> None:
+    (value, slope) = shape("prelu")["data"]
+    i = value["x"].index(-1.25)
+    assert (value["y"][i], slope["y"][i]) == (-0.3125, 0.25)
+    drawn = shape("prelu", {"alpha": 0.5})["data"]
+    assert [line["y"][i] for line in drawn] == [-0.3125, 0.25, -0.625, 0.5]
+    with pytest.raises(PangaeaError, match="'prelu', a learnable baseline that no operators"):
+        graph("prelu")
+
+
+def test_what_is_no_function_is_not_drawn() -> None:
+    for draw in (shape, graph):
+        with pytest.raises(PangaeaError):
+            draw(3)  # type: ignore[arg-type]
