@@ -15,6 +15,7 @@ from pangaea.functions.operators import OPERATORS
 from pangaea.functions.paper import Figure
 from pangaea.functions.shape import shape
 from pangaea.functions.space import PAPER, PRESETS, Space
+from pangaea.report.terminal.columns import broken
 
 POINTS = (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0)
 
@@ -148,11 +149,14 @@ def _accuracy(figure: Figure) -> str | None:
 
 
 def facts_table(
-    f: Shown, value: Callable[[float], float], slope: Callable[[float], float]
+    f: Shown, value: Callable[[float], float], slope: Callable[[float], float], width: int = 80
 ) -> Table:
+    """What there is to say of a function, in so many columns; its texts break between names."""
     seen = shape(value, slope)
+    shorter = f.simplified() if isinstance(f, Function) else f
     facts = {
         "function": f.readable(),
+        **({} if shorter == f else {"simplified": shorter.readable()}),
         "canonical": str(f),
         "LaTeX": f.latex(),
         "parameters": ", ".join(f.parameters) or "none",
@@ -164,7 +168,13 @@ def facts_table(
         facts["jumps"] = _places(seen.jumps)
     if seen.undefined:
         facts["undefined"] = "for some inputs (NaN)"
-    return _labelled(facts)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    room = width - max(map(len, facts)) - 2
+    for name, text in facts.items():
+        table.add_row(name, Text("\n".join(broken(text, room))))
+    return table
 
 
 def _bound(limit: float, side: str) -> str:
