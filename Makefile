@@ -15,7 +15,7 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest -n auto -m "not gpu and not slurm and not htcondor and not ecosystem"
 
-# Other people's packages beside ours: JAX, Flax, Keras, onnxruntime, SymPy.
+# Other people's packages beside ours: transformers, JAX, Flax, Keras, onnxruntime, SymPy.
 test-ecosystem: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,ecosystem]"
 	$(BIN)/python -m pytest -m ecosystem tests/ecosystem

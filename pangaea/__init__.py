@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pangaea.activation.module import Activation as Activation
     from pangaea.activation.module import parameter_groups as parameter_groups
+    from pangaea.activation.surgery import replace_activations as replace_activations
     from pangaea.errors import PangaeaError as PangaeaError
     from pangaea.errors import ParseError as ParseError
     from pangaea.export import export as export
@@ -67,6 +68,7 @@ _HOME = {
     "parameter_groups": "activation.module",
     "parse": "functions.catalog",
     "plot": "report.plot",
+    "replace_activations": "activation.surgery",
     "resume": "study.driver",
     "search": "study.driver",
     "task": "tasks.finding",

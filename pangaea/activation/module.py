@@ -150,13 +150,17 @@ class Activation(nn.Module):
     def set_extra_state(self, _: Any) -> None:
         """Nothing to set: the text is compared where a state is loaded."""
 
-    def _save_to_state_dict(self, *args: Any) -> None:
+    def _save_to_state_dict(
+        self, destination: dict[str, Any], prefix: str, keep_vars: bool
+    ) -> None:
         if not self._built:
             raise PangaeaError(
                 f"Activation({self.extra_repr()}) has no state before its parameters have a shape: "
                 "give it one (shape=…), or pass an input through the model first"
             )
-        super()._save_to_state_dict(*args)
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        if not self._initial:  # as nn.ReLU, what has no parameters has no state
+            destination.pop(prefix + state.KEY)
 
     def _load_from_state_dict(
         self,

@@ -6,7 +6,14 @@ import sys
 
 import typer
 
-from pangaea.cli import export, language, report, study, training  # noqa: F401 (the commands)
+from pangaea.cli import (  # noqa: F401 (the commands)
+    export,
+    inspect,
+    language,
+    report,
+    study,
+    training,
+)
 from pangaea.cli.app import app
 from pangaea.errors import PangaeaError, ParseError
 

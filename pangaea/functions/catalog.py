@@ -12,6 +12,24 @@ from pangaea.functions.paper import FIGURES
 # Baselines with a shape of their own, not expressions of operators: see `activation.learnable`.
 LEARNABLE = ("prelu", "apl", "pau", "splash")
 
+# Fixed baselines as people write them in a sentence.
+_SPELLED = {
+    "relu": "ReLU",
+    "elu": "ELU",
+    "selu": "SELU",
+    "gelu": "GELU",
+    "elish": "ELiSH",
+    "leaky_relu": "Leaky ReLU",
+    "hard_sigmoid": "HardSigmoid",
+    "mish": "Mish",
+    "sigmoid": "Sigmoid",
+    "softplus": "Softplus",
+    "softsign": "Softsign",
+    "swish": "Swish",
+    "tanh": "Tanh",
+    "pswish": "PSwish",
+}
+
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
@@ -40,3 +58,13 @@ def parse(text: str) -> Function:
             hint = f"{error.expected} (did you mean {', '.join(near)}?)"
             raise ParseError(error.position, hint, error.found) from None
         raise
+
+
+def spelled(text: str) -> str:
+    """What people call a function: `ReLU` for a fixed baseline, else its formula or the text."""
+    try:
+        function = parse(text)
+    except ParseError:
+        return text
+    name = next((n for n in _SPELLED if _catalog().get(n) == function), None)
+    return function.readable() if name is None else _SPELLED[name]

@@ -68,7 +68,8 @@ def general(
         engine(ready, place.suited(several)) as workers,
         _kept(Path(out), *next(iter(on.items()))) as study,
     ):
-        runner(study, workers, watch or Watch(), stop).complete(
+        all_runs = runner(study, workers, watch or Watch(), stop)
+        all_runs.complete(
             [
                 _wanted(name, task, member, seed)
                 for name, task in on.items()
@@ -76,6 +77,7 @@ def general(
                 for seed in own_seeds(0, f"{name}/{member.function}", runs)
             ]
         )
+        all_runs.clear()
         scores = _scores(study, on)
     return _rows(scores, on, taken)
 

@@ -4,13 +4,13 @@ A run is on the disk before it is submitted, and its result before anything foll
 driver killed at any instant goes on by submitting again what has no result.
 """
 
+import shutil
 import signal
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -92,10 +92,10 @@ class Runner:
         """
         if not wanted:
             return
-        stage = wanted[0].stage
-        ended = Counter(_kind(row) for row in self.study.runs(stage))
+        stages = [*dict.fromkeys(want.stage for want in wanted)]
+        ended = Counter(_kind(row) for stage in stages for row in self.study.runs(stage))
         waiting: dict[Wanted, list[Run]] = {}
-        for run in self.study.pending([stage]):
+        for run in self.study.pending(stages):
             waiting.setdefault(_kind(run.wanted._asdict()), []).append(run)
         left: list[Wanted | Run] = []
         for want in wanted:
@@ -106,7 +106,7 @@ class Runner:
                 left.append(waiting[kind].pop(0) if waiting.get(kind) else want)
         if not left:
             return
-        self.watch.stage(self.study, stage, len(wanted) - len(left), len(wanted))
+        self.watch.stage(self.study, stages[0], len(wanted) - len(left), len(wanted))
 
         def more(free: int) -> list[Run]:
             now = [left.pop(0) for _ in range(min(free, len(left)))]
@@ -181,15 +181,8 @@ class Runner:
         )
 
     def clear(self) -> None:
-        """Leave no folder of checkpoints behind that has nothing in it."""
-        remove_empty(self._folder)
-
-
-def remove_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:
-        return
+        """Leave no checkpoints behind: every run has its result."""
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _kind(row: Mapping[str, Any]) -> Wanted:

@@ -4,7 +4,6 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import Any, Literal
 
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from pangaea.activation.module import Activation, Spec
+from pangaea.activation.surgery import replace_activations
 from pangaea.data.given import GivenBatches, given_batches, size_of
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.tasks.goal import Goal, minimize
@@ -232,9 +232,8 @@ class _Operated:
     def __call__(self, activation: Maker, inputs: Any) -> nn.Module:
         whole = isinstance(self.model, nn.Module)
         model = _checked(copy.deepcopy(self.model) if whole else self.model())
-        surgery = import_module("pangaea.activation.surgery")
         example = _on(inputs, next(iter(model.parameters())).device)
-        surgery.replace_activations(model, activation.function, activation.scope, example)
+        replace_activations(model, activation.function, activation.scope, example)
         return model
 
 

@@ -31,7 +31,7 @@ def test_a_state_holds_the_functions_text_as_bytes() -> None:
     assert state.read(pg.Activation("prelu", shape=3).get_extra_state()) == "prelu"
 
 
-@pytest.mark.parametrize(("f", "g"), [(A, B), ("relu", "tanh"), ("prelu", "alpha*x")])
+@pytest.mark.parametrize(("f", "g"), [(A, B), ("prelu", "alpha*x")])
 def test_the_state_of_another_function_is_refused(f: str, g: str) -> None:
     for strict in (True, False):
         with pytest.raises(RuntimeError, match="1 is of the function") as caught:

@@ -92,7 +92,7 @@ def test_jobs_have_a_key_of_this_run_which_ends_with_it(commands, name, tmp_path
         address = client.cluster.scheduler_address
         for stranger in (address, address.replace("tls://", "tcp://")):
             with pytest.raises((OSError, TypeError)):
-                Client(stranger, timeout=1, set_as_default=False)
+                Client(stranger, loop=client.loop, timeout=1, set_as_default=False)
     assert list(shared.iterdir()) == []
 
 

@@ -70,7 +70,7 @@ def test_another_client_is_refused_with_or_without_credentials(local: Any, proto
     security = Security.temporary() if protocol == "tls" else None
     stranger = address.replace("tls", protocol)
     with pytest.raises(OSError, match="://"):
-        Client(stranger, security=security, timeout=1, set_as_default=False)
+        Client(stranger, loop=local.loop, security=security, timeout=1, set_as_default=False)
 
 
 @pytest.mark.usefixtures("local")

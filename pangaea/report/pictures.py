@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pangaea.errors import PangaeaError
-from pangaea.report.figures import theme
-from pangaea.report.figures.cost import cost
-from pangaea.report.figures.functions import adaptation, curves, gallery
-from pangaea.report.figures.population import failures, operators, timeline
-from pangaea.report.figures.search import average, compute, progress
+from pangaea.files import replacing
+from pangaea.report.figures import Figure, theme
+from pangaea.report.figures import figures as every_figure
+from pangaea.report.figures.panels import side_by_side
 from pangaea.report.figures.theme import Spec
-from pangaea.report.figures.trees import graph, lineage
 from pangaea.report.page.document import part
-from pangaea.report.plot import side_by_side
-from pangaea.report.records import best
-from pangaea.study.study import Study
+from pangaea.report.records import Snapshot, alike
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _INSTALL = (
@@ -28,7 +24,7 @@ _INSTALL = (
 _DRAW = "([figure, size]) => Plotly.toImage(figure, {format: 'png', scale: 2, ...size})"
 
 
-def save(studies: Sequence[Study], folder: Path) -> list[Path]:
+def save(studies: Sequence[Snapshot], folder: Path) -> list[Path]:
     """Every figure as a file of its name."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,35 +37,46 @@ def save(studies: Sequence[Study], folder: Path) -> list[Path]:
                 size = {"width": theme.WIDTH, "height": figure["layout"]["height"]}
                 image = sheet.evaluate(_DRAW, [figure, size])
                 path = folder / f"{name}.png"
-                path.write_bytes(base64.b64decode(image.partition(",")[2]))
+                with replacing(path) as file:
+                    file.write(base64.b64decode(image.partition(",")[2]))
                 saved.append(path)
             return saved
     except OSError as error:
         raise PangaeaError(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
-def figures(studies: Sequence[Study]) -> dict[str, Spec]:
-    """By file name; the figures of one study are numbered where there are several."""
-    found = {
-        "progress": progress(*studies),
-        "compute": compute(*studies),
-        "average": average(*studies),
-        "cost": cost(*studies),
-    }
-    for i, study in enumerate(studies, 1):
-        end = f"-{i}" if len(studies) > 1 else ""
-        found |= {
-            f"gallery{end}": side_by_side(gallery(study)),
-            f"adaptation{end}": side_by_side(adaptation(study)),
-            f"curves{end}": curves(study),
-            f"lineage{end}": lineage(study),
-            f"operators{end}": operators(study),
-            f"failures{end}": failures(study),
-            f"timeline{end}": timeline(study),
-        }
-        if top := best(study, 1):
-            found[f"graph{end}"] = graph(top[0]["function"])
-    return found
+def figures(studies: Sequence[Snapshot]) -> dict[str, Spec]:
+    """By file name: all that the page has, numbered where there are several of one."""
+    specs: dict[str, Spec] = {}
+    together = list(_together(studies))
+    for figure in every_figure().values():
+        if not figure.on:
+            continue
+        groups = together if figure.takes == "studies" else [[study] for study in studies]
+        for i, group in enumerate(groups, 1):
+            if (spec := _made(figure, group)) is not None:
+                specs[figure.name + (f"-{i}" if len(groups) > 1 else "")] = spec
+    return specs
+
+
+def _together(studies: Sequence[Snapshot]) -> Iterator[Sequence[Snapshot]]:
+    """Those that share a goal, and so an axis."""
+    left = list(studies)
+    while left:
+        group = alike(left, left[0])
+        yield group
+        left = [study for study in left if study not in group]
+
+
+def _made(figure: Figure, studies: Sequence[Snapshot]) -> Spec | None:
+    """Of one function: the best; None as long as there is none."""
+    arguments: Sequence[Any] = studies
+    if figure.takes == "function":
+        arguments = [row["function"] for row in studies[0].best(1)]
+        if not arguments:
+            return None
+    drawn = figure.make(*arguments)
+    return drawn if isinstance(drawn, dict) else side_by_side(drawn)
 
 
 @contextmanager

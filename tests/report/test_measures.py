@@ -1,14 +1,27 @@
-"""Welch's test against scipy and textbook numbers, and the paper's asterisks."""
+"""Welch's test against scipy and textbook numbers, the paper's asterisks, and durations."""
 
 import math
 import warnings
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pangaea.report.statistics import stars, welch
+from pangaea.report import measures
+from pangaea.report.measures import duration, probability, spread, stars, time_unit
+from pangaea.tasks.goal import Goal, maximize, minimize
+
+ACCURACY = maximize("accuracy", unit="%", failure=10.0, digits=2)
+LOSS = minimize("loss", digits=3)
+
+
+def welch(
+    better: Sequence[float | None], than: Sequence[float | None], goal: Goal = ACCURACY
+) -> float | None:
+    return measures.welch(goal, better, than)
+
 
 HIGH, LOW = [71.0, 72.0, 73.5, 70.5], [69.0, 70.0, 68.5]
 
@@ -100,3 +113,39 @@ def test_runs_that_all_failed_are_worse_than_any_other() -> None:
 )
 def test_stars_are_those_of_the_paper(p: float | None, shown: str) -> None:
     assert stars(p) == shown
+
+
+def test_of_a_minimised_goal_smaller_is_better() -> None:
+    assert welch(LOW, HIGH, LOSS) == pytest.approx(welch(HIGH, LOW))
+    assert welch([69.0, 69.0], [70.0, 70.0], LOSS) == 0
+
+
+def test_a_failed_run_counts_as_what_the_goal_says() -> None:
+    assert welch([71.0, None, 72.0], LOW) == welch([71.0, 10.0, 72.0], LOW)
+    assert welch([1.0, None, 2.0], [3.0, 4.0], LOSS) is None
+    assert spread(ACCURACY, [70.0, None]) == "40.00 ± 42.43"
+    assert spread(LOSS, [1.0, None]) == "∞"
+    assert spread(LOSS, []) == ""
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [
+        (None, ""),
+        (0.47, "0.47"),
+        (0.012, "0.012 *"),
+        (1.6e-8, "1.6·10⁻⁸ ***"),
+        (0.0, "0 ***"),
+        (1.0, "1"),
+    ],
+)
+def test_p_is_written_with_its_stars(p: float | None, shown: str) -> None:
+    assert probability(p) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0, "0 s"), (119, "119 s"), (600, "10 min"), (7200, "2.0 h")]
+)
+def test_a_duration_is_told_in_the_unit_that_suits_it(seconds: float, shown: str) -> None:
+    assert duration(seconds) == shown
+    assert time_unit(seconds)[1] <= max(1, seconds / 2)
