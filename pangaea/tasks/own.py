@@ -33,7 +33,8 @@ class Maker:
     """
 
     def __init__(self, function: str, scope: str | None) -> None:
-        self.function, self.scope = function, scope
+        self.function = function
+        self.scope = cast("Scope | None", scope)
 
     def __call__(
         self, shape: int | tuple[int, ...] | None = None, channel_dim: int = 1
@@ -42,7 +43,7 @@ class Maker:
             raise PangaeaError(
                 "activation() makes a module, which is then called: act = activation(), act(x)"
             )
-        return Activation(self.function, cast("Scope | None", self.scope), shape, channel_dim)
+        return Activation(self.function, self.scope, shape, channel_dim)
 
 
 class OwnTask(Task):
