@@ -47,6 +47,7 @@ def task(build: Any) -> OwnTask:
         goal=pg.maximize("accuracy", unit="%"),
         budgets={"search": 10, "full": 20},
         rate=1e-2,
+        graphs=True,
     )
 
 
