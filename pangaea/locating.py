@@ -13,6 +13,7 @@ from typing import Any
 from pangaea.errors import PangaeaError, UnknownNameError, UserCodeError
 
 _LOADING: list[Path] = []
+_OURS = Path(__file__).parent
 
 
 def locate(text: str) -> Any:
@@ -113,7 +114,8 @@ def user_code_error(doing: str, error: BaseException, where: str) -> UserCodeErr
 def _theirs(error: BaseException) -> list[traceback.FrameSummary]:
     """The lines outside torch, Python and ourselves are where the user can do something."""
     frames = [*traceback.extract_tb(error.__traceback__)]
-    return [f for f in frames if not _is_library(f.filename)] or frames
+    outside = [f for f in frames if not Path(f.filename).is_relative_to(_OURS)]
+    return [f for f in frames if not _is_library(f.filename)] or outside or frames
 
 
 def _is_library(filename: str) -> bool:
@@ -123,5 +125,5 @@ def _is_library(filename: str) -> bool:
         filename.startswith("<")
         or "site-packages" in path.parts
         or path.is_relative_to(library)
-        or path.is_relative_to(Path(__file__).parent)
+        or path.is_relative_to(_OURS)
     )
