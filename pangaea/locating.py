@@ -24,7 +24,7 @@ def locate(text: str) -> Any:
     if where.endswith(".py"):
         path = Path(where).expanduser().resolve()
         if not path.is_file():
-            raise PangaeaError(f"there is no file {where}")
+            raise PangaeaError(f"there is no file {where} on {socket.gethostname()}")
         module = _from_file(path)
     else:
         module = _from_module(where)

@@ -198,4 +198,4 @@ def _reduced(gradient: Tensor, parameter: Tensor) -> Tensor:
     """The sum over everything that shares one value of the parameter."""
     shape, extra = parameter.shape, gradient.dim() - parameter.dim()
     dims = [d for d in range(gradient.dim()) if d < extra or shape[d - extra] == 1]
-    return gradient.sum(dims)
+    return gradient.sum(dims) if dims else gradient  # of no dimensions torch sums all

@@ -18,7 +18,8 @@ def power(a, b):
     """a ** b; the exponent has no gradient where the base is not positive."""
     positive = a > 0
     above = np.power(np.where(positive, a, 1.0), b)
-    return np.where(positive, above, np.power(np.where(positive, 1.0, a), stop_gradient(b)))
+    below = np.power(np.where(positive | (b == 0), 1.0, a), stop_gradient(b))
+    return np.where(positive, above, below)
 ''',
     "maximum": '''
 def maximum(a, b):

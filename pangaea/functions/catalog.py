@@ -52,6 +52,12 @@ def parse(text: str) -> Function:
         name = text.strip().lower() if isinstance(text, str) else ""
         if name in _catalog():
             return _catalog()[name]
+        if name in LEARNABLE:
+            what = (
+                f"{name!r}, a learnable baseline that no operators express: it is taken by its "
+                f'name, as in pangaea.Activation("{name}") and `pangaea evaluate {name}`'
+            )
+            raise ParseError(0, "an expression", what) from None
         if _NAME.fullmatch(name) and (
             near := difflib.get_close_matches(name, [*_catalog(), *LEARNABLE], cutoff=0.7)
         ):

@@ -27,21 +27,24 @@ def harmless(value: Any) -> Any:
     return value
 
 
-@lru_cache(maxsize=1 << 16)
 def formula(text: str) -> str:
     """The function as people read it; a text that is none stays what it is."""
-    try:
-        return parse(text).readable()
-    except ParseError:
-        return inert(text)
+    return _written(text)[0]
 
 
-@lru_cache(maxsize=1 << 16)
 def latex(text: str) -> str:
+    """The function in LaTeX; nothing for a text that is none."""
+    return _written(text)[1]
+
+
+# Most of the work of a page with many candidates is to read their texts, so each is read once.
+@lru_cache(maxsize=1 << 16)
+def _written(text: str) -> tuple[str, str]:
     try:
-        return parse(text).latex()
+        function = parse(text)
     except ParseError:
-        return ""
+        return inert(text), ""
+    return function.readable(), function.latex()
 
 
 @lru_cache(maxsize=1 << 10)

@@ -4,13 +4,13 @@ A run is on the disk before it is submitted, and its result before anything foll
 driver killed at any instant goes on by submitting again what has no result.
 """
 
-import shutil
 import signal
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -181,8 +181,13 @@ class Runner:
         )
 
     def clear(self) -> None:
-        """Leave no checkpoints behind: every run has its result."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Leave no checkpoints behind: every run has its result. What is not ours stays."""
+        for kept in self._folder.glob("run-*/seed-*.checkpoint*"):
+            with suppress(OSError):
+                kept.unlink()
+        for folder in (*self._folder.glob("run-*"), self._folder):
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _kind(row: Mapping[str, Any]) -> Wanted:

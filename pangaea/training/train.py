@@ -1,7 +1,6 @@
 """Training: one function, one subject, one recipe, one seed or several."""
 
 import contextlib
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -146,7 +145,7 @@ class _Running:
     def end(self) -> None:
         """Keep a finished run, so that it is not done again; or leave nothing of it."""
         if self.passing and self.path is not None:
-            shutil.rmtree(self.path.parent, ignore_errors=True)
+            checkpoint.remove(self.path)
         else:
             with contextlib.suppress(PangaeaError):  # a full disk takes nothing from what is done
                 self.keep()

@@ -48,6 +48,15 @@ def test_each_channel_has_its_own_parameter(shape: tuple[int, ...], channel_dim:
         assert (values == channel).all()
 
 
+def test_an_input_without_a_batch_has_its_gradients() -> None:
+    module, x = pg.Activation(A, scope="neuron", shape=5), torch.randn(5)
+    module(x).sum().backward()
+    alone = [p.grad.clone() for p in module.parameters()]
+    module.zero_grad()
+    module(x[None]).sum().backward()
+    torch.testing.assert_close(alone, [p.grad for p in module.parameters()])
+
+
 def test_channels_last_gives_the_same_and_stays_channels_last() -> None:
     x = torch.randn(2, 3, 4, 5)
     module = pg.Activation(A, shape=(3, 4, 5))
