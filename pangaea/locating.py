@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import socket
 import sys
 import traceback
 from functools import cache
