@@ -59,6 +59,14 @@ def raising(job: Job) -> Result:
     raise RuntimeError("this judge has a bad day")
 
 
+def overflowing(job: Job) -> Result:
+    """A run that diverged, as a task tells of it."""
+    curves = {"parameters": {"alpha": [[1.0], [float("nan")]]}, "loss": [2.0, float("inf")]}
+    values = {"validation": 3.0, "margin": float("-inf")}
+    why = failed("diverged", "the loss was inf")
+    return stamped(why | {"curves": curves, "values": values}, time.time(), here())
+
+
 def nonsense(name: str, job: Job) -> Any:
     return NONSENSE[name]
 
