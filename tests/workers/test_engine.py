@@ -41,7 +41,8 @@ REASONS = {
     "a list of huge numbers": "exception: ValueError",
     "a float near the end": "no score: the score is too large a number",
     "a strange failure": "{'why': 3}",
-    "an object": "exception: ",
+    "an object": "exception: TypeError: Object of type object is not JSON serializable",
+    "values that are none": "exception: AttributeError",
 }
 
 
@@ -216,10 +217,11 @@ class TestDask(Contract):
     def test_a_limit_that_passes_between_two_workers_is_no_reason_to_stop(
         self, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """What counts is the time at one worker: 4 of 7 s, and not the 8 s at two."""
         monkeypatch.setattr(engine, "_GRACE_SECONDS", 0.0)
-        judge = partial(judges.deadly, tmp_path / "attempts", 2)
-        results = finished(make(judge), *[job(number, limit=0.01) for number in (1, 2)])
-        assert all(result.get("failure") is None for result in results.values())
+        judge = partial(judges.deadly, tmp_path / "attempts", 2, nap=4.0)
+        results = finished(make(judge), *[job(number, limit=7.0) for number in (1, 2)])
+        assert [result.get("failure") for result in results.values()] == [None, None]
 
     def test_a_worker_whose_gpu_is_lost_gets_a_fresh_process_and_no_second_try(
         self, make: Make, client: Any, tmp_path: Path
