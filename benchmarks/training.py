@@ -28,7 +28,7 @@ import torch.nn.functional as F
 import pangaea as pg
 from pangaea.activation import fused
 from pangaea.data.sets import Arrays
-from pangaea.evolution.strategies import STRATEGIES, Settings
+from pangaea.evolution.strategies.random_sampling import Settings, propose
 from pangaea.tasks.classification import Classification
 from pangaea.training.run import Run
 
@@ -121,7 +121,6 @@ def operators_alone() -> Iterator[None]:
 def first_steps(task: Classification, device: torch.device, count: int) -> list[float]:
     """Seconds from a new function's text to the end of its first step, in a warm process."""
     rng, seconds = random.Random(0), []
-    propose = STRATEGIES["random-sampling"]
     texts = [str(propose([], rng, Settings()).function) for _ in range(count)]
     for text in texts:
         synchronize(device)
