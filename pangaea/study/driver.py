@@ -15,12 +15,12 @@ from pangaea.study.dry_run import DryRun
 from pangaea.study.file import check_free
 from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.search import Search
-from pangaea.study.settings import DEFAULT_TASK, Settings
+from pangaea.study.settings import Settings
 from pangaea.study.study import Run, Study
 from pangaea.tasks.finding import built_in, name_of
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.own import OwnTask
-from pangaea.tasks.task import Task
+from pangaea.tasks.task import DEFAULT, Task
 from pangaea.workers import parcel
 from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
@@ -105,7 +105,7 @@ def chosen_settings(
 ) -> tuple[Task, Settings]:
     """The task, and the settings of a search on it."""
     file = {} if settings_file is None else told.read(settings_file)
-    where = file.get("task", DEFAULT_TASK) if task is None else task
+    where = file.get("task", DEFAULT) if task is None else task
     on = find_task(where)
     name = settled(where) if isinstance(where, str) else name_of(on)
     if isinstance(on, OwnTask) and built_in(name) is not None:

@@ -8,10 +8,10 @@ from typing import Any
 
 from pangaea.activation.module import Scope, Spec, resolve
 from pangaea.errors import PangaeaError
-from pangaea.tasks.classification import DEFAULT, Classification
+from pangaea.tasks.classification import Classification
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.goal import Goal
-from pangaea.tasks.task import Task
+from pangaea.tasks.task import DEFAULT, Task
 from pangaea.training.how import How
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult

@@ -3,7 +3,7 @@
 from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.locating import locate, settled
-from pangaea.tasks.task import Task
+from pangaea.tasks.task import DEFAULT, Task
 
 _LOCATED: dict[str, Task] = {}  # those of files and modules, by where they stand
 
@@ -40,7 +40,8 @@ def name_of(task: Task) -> str:
 def tasks() -> tuple[str, ...]:
     """The names of the tasks, the default first."""
     modules = [module for module in scanning.modules("pangaea.tasks") if hasattr(module, "names")]
-    return tuple(name for module in modules for name in module.names())
+    names = [name for module in modules for name in module.names()]
+    return tuple(sorted(names, key=lambda name: name != DEFAULT))
 
 
 def _own(name: str) -> Task:

@@ -60,7 +60,7 @@ class InProcess:
 
     def wait(self, seconds: float) -> list[tuple[Job, Result]]:
         job = self._waiting.popleft()
-        result = _judged(self._judge, job)
+        result = json.loads(_judged(self._judge, job))  # as it would come from elsewhere
         if result.get("failure") == "CUDA error":
             raise PangaeaError(
                 f"the GPU is lost to this process ({result['detail']}): resume the study; with "
@@ -208,32 +208,25 @@ class Dask:
             self._client.run(_kill, workers=[worker], nanny=True)
 
 
-def _judged(judge: Judge, job: Job) -> Result:
-    """What the judge says; an error of its own, or nonsense, is a result too."""
+def _judged(judge: Judge, job: Job) -> str:
+    """What the judge says, as JSON; an error of its own, or nonsense, is a result too."""
     started = time.time()
     try:
         result = sound(judge(job))
+        return json.dumps(result if "finished" in result else stamped(result, started, None))
     except Exception as error:
         result = failed("exception", f"{type(error).__name__}: {error}"[:2000])
-    return result if "finished" in result else stamped(result, started, None)
+        return json.dumps(stamped(result, started, None))
 
 
 def _at_worker(judge: Judge, job: Job) -> tuple[str, str]:
     from distributed import get_worker
 
     worker = get_worker()
-    text = _text(_judged(judge, job))
+    text = _judged(judge, job)
     short = text if len(text) < _LONG else ""
     worker.log_event(_ENDED, (worker.get_current_task(), worker.address, short))
     return worker.address, text
-
-
-def _text(result: Result) -> str:
-    try:
-        return json.dumps(result, allow_nan=False)
-    except (TypeError, ValueError) as error:  # no plain data
-        why = f"the result cannot be sent: {error}"[:2000]
-        return json.dumps(stamped(failed("exception", why), time.time(), None))
 
 
 def _ready(judge: Judge) -> None:

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from pangaea.errors import PangaeaError, UserCodeError
 from pangaea.tasks.task import Task
@@ -87,20 +87,26 @@ def sound(result: object) -> Result:
     """A result with a score that is a finite number, or with a reason why it has none."""
     if not isinstance(result, dict):
         return failed("no score", f"the result is a {type(result).__name__}, not a dict")
+    if result.get("values"):
+        values = {str(k): v for k, v in result["values"].items() if _finite(v)}
+        result = result | {"values": values}
     score = result.get("score")
     if result.get("failure") is not None:
-        return result | {"score": None}
+        return result | {"score": None, "failure": str(result["failure"])}
+    if _finite(score):
+        return result | {"score": float(score)}
     if isinstance(score, bool) or not isinstance(score, int | float):
         why = f"the score is {str(score)[:60]!r}, not a number"
-    elif not abs(score) < math.inf:
-        why = f"the score is {score}"
     else:
-        return (
-            result | {"score": float(score)}
-            if abs(score) < 1e300
-            else failed("no score", "the score is too large a number")
-        )
-    return {k: v for k, v in result.items() if k != "score"} | failed("no score", why)
+        huge = isinstance(score, int) or math.isfinite(score)
+        why = "the score is too large a number" if huge else f"the score is {score}"
+    return result | {"score": None} | failed("no score", why)
+
+
+def _finite(value: object) -> TypeGuard[int | float]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < 1e300  # what is beyond has overflowed
 
 
 def stamped(result: Result, started: float, worker: str | None) -> Result:

@@ -31,7 +31,8 @@ NONSENSE: dict[str, Any] = {
     "a list of huge numbers": {"score": [HUGE]},
     "a float near the end": {"score": 1e305},
     "a strange failure": {"failure": {"why": 3}},
-    "an object": {"score": 1.0, "values": {"loss": object()}},
+    "an object": {"score": 1.0, "curves": {"loss": object()}},
+    "values that are none": {"score": 1.0, "values": 3},
 }
 
 
@@ -57,6 +58,14 @@ def long_winded(job: Job) -> Result:
 
 def raising(job: Job) -> Result:
     raise RuntimeError("this judge has a bad day")
+
+
+def overflowing(job: Job) -> Result:
+    """A run that diverged, as a task tells of it."""
+    curves = {"parameters": {"alpha": [[1.0], [float("nan")]]}, "loss": [2.0, float("inf")]}
+    values = {"validation": 3.0, "margin": float("-inf")}
+    why = failed("diverged", "the loss was inf")
+    return stamped(why | {"curves": curves, "values": values}, time.time(), here())
 
 
 def nonsense(name: str, job: Job) -> Any:
@@ -88,8 +97,9 @@ def failing_while(file: Path, reason: str, job: Job) -> Result:
     return failing(reason, job) if file.exists() else instant(job)
 
 
-def deadly(file: Path, times: int, job: Job) -> Result:
+def deadly(file: Path, times: int, job: Job, nap: float = 0.0) -> Result:
     """The first attempts take their worker with them; each is a letter in the file."""
+    time.sleep(nap)
     with file.open("a") as attempts:
         attempts.write("x")
     if len(file.read_text()) <= times:

@@ -18,6 +18,7 @@ from distributed.security import Security
 
 from pangaea.errors import PangaeaError
 from pangaea.workers import cluster, credentials
+from pangaea.workers.place import Place
 from tests.study.driving import REPOSITORY
 from tests.study.fixtures import ByHand
 
@@ -43,7 +44,7 @@ def ports_heard() -> list[int]:
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Any]:
-    with cluster.client(None, 1, None, 1) as client:
+    with cluster.client(Place(workers=1)) as client:
         yield client
 
 

@@ -21,6 +21,7 @@ from distributed.batched import BatchedSend
 from distributed.comm import core as comm_core
 
 from pangaea.workers import cluster, dask_inside
+from pangaea.workers.place import Place
 from tests.study.driving import until
 
 PACKAGE = Path(dask_inside.__file__).parents[1]
@@ -35,7 +36,7 @@ def lacks(name: str) -> str:
 
 @pytest.fixture
 def here() -> Iterator[Any]:
-    with cluster._local(1, None, None) as workers:
+    with cluster._local(Place(workers=1)) as workers:
         yield workers
 
 

@@ -8,28 +8,30 @@ import sys
 import pytest
 
 from pangaea.workers import cluster
+from pangaea.workers.place import Place
 from tests.study.driving import REPOSITORY, until
 from tests.workers.starting import alive, start
 
 DRIVER = """
 import time
 from pangaea.workers import cluster
+from pangaea.workers.place import Place
 from tests.workers.starting import start
-with cluster.client(None, 1, None, 1) as client:
+with cluster.client(Place(workers=1)) as client:
     print(*client.run(start).popitem()[1], flush=True)
     time.sleep(1000)
 """
 
 
 def test_with_a_search_that_ends() -> None:
-    with cluster.client(None, 1, None, 1) as client:
+    with cluster.client(Place(workers=1)) as client:
         (numbers,) = client.run(start).values()
         assert alive(numbers) == numbers
     assert until(lambda: not alive(numbers)) < 10
 
 
 def test_with_a_worker_that_crashes_and_without_harm_to_its_successor() -> None:
-    with cluster.client(None, 1, None, 1) as client:
+    with cluster.client(Place(workers=1)) as client:
         (numbers,) = client.run(start).values()
         ((address, worker),) = client.run(os.getpid).items()
         os.kill(worker, signal.SIGSEGV)
