@@ -21,7 +21,7 @@ from pangaea.functions.program import program
 Scope = Literal["layer", "channel", "neuron"]
 SCOPES: tuple[str, ...] = get_args(Scope)
 
-Spec = Function | Learnable | str
+FunctionLike = Function | Learnable | str
 
 
 class _Later(UninitializedParameter):
@@ -46,7 +46,7 @@ class Activation(nn.Module):
 
     def __init__(
         self,
-        function: Spec,
+        function: FunctionLike,
         scope: Scope | None = None,
         shape: int | tuple[int, ...] | None = None,
         channel_dim: int | None = None,

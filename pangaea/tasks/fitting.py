@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from pangaea.activation.module import Activation, Spec
+from pangaea.activation.module import Activation, FunctionLike
 from pangaea.activation.surgery import replace_activations
 from pangaea.data.given import GivenBatches, given_batches, size_of
 from pangaea.errors import PangaeaError, UnknownNameError
@@ -37,7 +37,7 @@ def fit_task(
     metric: Callable[[Tensor, Tensor], Any] | None = None,
     goal: Goal | None = None,
     budgets: Mapping[str, int] | None = None,
-    baseline: Spec = "relu",
+    baseline: FunctionLike = "relu",
     optimizer: Literal["adamw", "sgd"] = "adamw",
     rate: float = 1e-3,
     batch: int = 128,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from pangaea.activation.module import Activation, Scope, Spec, resolve
+from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.locating import user_code_error
 from pangaea.tasks.answer import take
@@ -59,7 +59,7 @@ class OwnTask(Task):
         train: Train,
         *,
         goal: Goal,
-        baseline: Spec = "relu",
+        baseline: FunctionLike = "relu",
         budgets: Mapping[str, int] | None = None,
         unit: str = "epochs",
         prepare: Callable[[], object] | None = None,

@@ -12,7 +12,7 @@ from pangaea.functions.catalog import LEARNABLE, parse
 from pangaea.functions.counting import Split
 from pangaea.functions.expression import Expression, Function, Path
 from pangaea.functions.operators import OPERATORS
-from pangaea.functions.paper import Figure
+from pangaea.functions.paper import Printed
 from pangaea.functions.shape import shape
 from pangaea.functions.space import PAPER, PRESETS, Space
 from pangaea.report.terminal.columns import broken
@@ -119,9 +119,9 @@ def alike() -> list[list[str]]:
     return list(groups.values())
 
 
-def catalog_table(figures: Sequence[Figure]) -> Table:
+def catalog_table(figures: Sequence[Printed]) -> Table:
     """A function with every accuracy that the paper prints of it."""
-    by_name: dict[str, list[Figure]] = {}
+    by_name: dict[str, list[Printed]] = {}
     for figure in figures:
         by_name.setdefault(figure.name, []).append(figure)
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -138,7 +138,7 @@ def catalog_table(figures: Sequence[Figure]) -> Table:
     return table
 
 
-def _accuracy(figure: Figure) -> str | None:
+def _accuracy(figure: Printed) -> str | None:
     if figure.mean is None:
         return None
     scope = f" per {figure.scope}" if figure.scope in ("layer", "neuron") else ""
