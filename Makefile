@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: search test test-all test-slurm test-htcondor lint format
+.PHONY: search test test-all test-ecosystem test-slurm test-htcondor lint format
 
 search: $(READY)
 	$(BIN)/pangaea search
@@ -13,7 +13,12 @@ test: $(READY)
 
 # The long campaigns too: about ten minutes on two cores.
 test-all: $(READY)
-	$(BIN)/python -m pytest -n auto -m "not gpu and not slurm and not htcondor"
+	$(BIN)/python -m pytest -n auto -m "not gpu and not slurm and not htcondor and not ecosystem"
+
+# Other people's packages beside ours: transformers, JAX, Flax, Keras, onnxruntime, SymPy.
+test-ecosystem: $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,ecosystem]"
+	$(BIN)/python -m pytest -m ecosystem tests/ecosystem
 
 # Real batch systems, as root on Debian: Slurm takes a minute, HTCondor five with its chroot.
 test-slurm: $(READY)

@@ -23,7 +23,8 @@ import pangaea as pg
 from pangaea.activation.kernels import launch
 from pangaea.activation.kernels import programs as kernels
 from pangaea.activation.kernels.layout import COLUMNS
-from pangaea.activation.program import program, run
+from pangaea.activation.program import run
+from pangaea.functions.program import program
 
 NAMES = (
     *("wrn-1", "wrn-2", "wrn-3", "resnet-v1-1", "resnet-v1-2", "resnet-v1-3"),

@@ -34,8 +34,7 @@ def main() -> None:
             study=Path(folder) / "throughput.study",
             candidates=options.candidates,
             # From the start, parents among few: the functions are those of a running search.
-            population=4,
-            sample=2,
+            **({"population": 4, "sample": 2} if options.strategy == "evolution" else {}),
             strategy=options.strategy,
             epochs=options.epochs,
             seed=options.seed,

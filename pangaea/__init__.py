@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pangaea.activation.module import Activation as Activation
     from pangaea.activation.module import parameter_groups as parameter_groups
+    from pangaea.activation.surgery import replace_activations as replace_activations
     from pangaea.errors import PangaeaError as PangaeaError
     from pangaea.errors import ParseError as ParseError
+    from pangaea.export import export as export
     from pangaea.functions.catalog import catalog as catalog
     from pangaea.functions.catalog import parse as parse
     from pangaea.functions.equivalence import equivalent as equivalent
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pangaea.tasks.evaluate import train_seeds as train_seeds
     from pangaea.tasks.finding import task as task
     from pangaea.tasks.finding import tasks as tasks
+    from pangaea.tasks.fitting import fit_task as fit_task
     from pangaea.tasks.goal import Goal as Goal
     from pangaea.tasks.goal import maximize as maximize
     from pangaea.tasks.goal import minimize as minimize
@@ -56,13 +59,16 @@ _HOME = {
     "catalog": "functions.catalog",
     "evaluate": "tasks.evaluate",
     "equivalent": "functions.equivalence",
+    "export": "export",
     "fingerprint": "functions.equivalence",
+    "fit_task": "tasks.fitting",
     "maximize": "tasks.goal",
     "minimize": "tasks.goal",
     "open_study": "study.study",
     "parameter_groups": "activation.module",
     "parse": "functions.catalog",
     "plot": "report.plot",
+    "replace_activations": "activation.surgery",
     "resume": "study.driver",
     "search": "study.driver",
     "task": "tasks.finding",
@@ -78,8 +84,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'pangaea' has no attribute {name!r}")
     module = import_module(f"pangaea.{_HOME[name]}")
-    # The figures are a whole module; a task of somebody's own is simply a task to them.
-    value = module if name == "plot" else getattr(module, {"Task": "OwnTask"}.get(name, name))
+    # The figures' whole module, and a room that can be called; to people their own task is a task.
+    whole = name in ("plot", "export")
+    value = module if whole else getattr(module, {"Task": "OwnTask"}.get(name, name))
     globals()[name] = value
     return value
 

@@ -1,74 +1,130 @@
-"""Objects by where they stand: `file.py:name` or `module:name`."""
+"""Objects of the user's by where they stand: `file.py:name` or `module:name`."""
 
 import importlib
 import importlib.util
+import socket
 import sys
 import traceback
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.errors import PangaeaError, UnknownNameError, UserCodeError
+
+_LOADING: list[Path] = []
+_OURS = Path(__file__).parent
 
 
-def locate(text: str) -> object:
-    """The object of this name in a file or module, which is loaded once in a process."""
-    place, _, name = text.rpartition(":")
-    if not place or not name:
-        raise PangaeaError(f"{text!r} is not file.py:name or module:name")
-    module = _file(Path(place).expanduser().resolve()) if place.endswith(".py") else _module(place)
-    if not hasattr(module, name):
-        public = [key for key in vars(module) if not key.startswith("_")]
-        raise UnknownNameError(f"object in {place}", name, public)
-    value: object = getattr(module, name)
+def locate(text: str) -> Any:
+    """The object that `file.py:name` or `module:name` names; its code runs once in a process."""
+    where, colon, name = text.rpartition(":")
+    if not colon or not where or not name:
+        raise PangaeaError(f"{text!r} names nothing: write file.py:name or module:name")
+    if where.endswith(".py"):
+        path = Path(where).expanduser().resolve()
+        if not path.is_file():
+            raise PangaeaError(f"there is no file {where} on {socket.gethostname()}")
+        module = _from_file(path)
+    else:
+        module = _from_module(where)
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            raise UnknownNameError(f"object in {where}", name, _names(module) or ["nothing"])
+        value = getattr(value, part)
     return value
 
 
 def settled(text: str) -> str:
-    """The same place from any working directory: a file's whole path."""
-    place, colon, name = text.rpartition(":")
-    if colon and place.endswith(".py"):
-        return f"{Path(place).expanduser().resolve()}:{name}"
+    """The same place from any working directory: a file by its whole path."""
+    where, colon, name = text.rpartition(":")
+    if colon and where.endswith(".py"):
+        return f"{Path(where).expanduser().resolve()}:{name}"
     return text
 
 
+def _names(module: ModuleType) -> list[str]:
+    """What the module makes public, other modules aside."""
+    members = vars(module).items()
+    return [n for n, v in members if not n.startswith("_") and not isinstance(v, ModuleType)]
+
+
 @cache
-def _file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise PangaeaError(f"there is no file {path}")
-    name = f"pangaea_{abs(hash(str(path))):x}_{path.stem}"
-    specification = importlib.util.spec_from_file_location(name, path)
-    if specification is None or specification.loader is None:
-        raise PangaeaError(f"{path} cannot be loaded as Python")
-    module = importlib.util.module_from_spec(specification)
+def _from_file(path: Path) -> ModuleType:
+    # Two files of one name are two modules; the same file is the same in every process.
+    name = f"{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    if str(path.parent) not in sys.path:  # its neighbours, as for a script
+    if str(path.parent) not in sys.path:  # its neighbours, now and later, as for a script
         sys.path.insert(0, str(path.parent))
+    _LOADING.append(path)
     try:
-        specification.loader.exec_module(module)
-    except Exception as error:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise _theirs(str(path), error) from error
+        raise PangaeaError(user_error(error, path.name)) from error
+    finally:
+        _LOADING.pop()
     return module
 
 
-def _module(name: str) -> ModuleType:
+def loading() -> Path | None:
+    """The file whose code runs now because something in it was asked for."""
+    return _LOADING[-1] if _LOADING else None
+
+
+def _from_module(name: str) -> ModuleType:
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is not None and name.startswith(error.name):
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise PangaeaError(
-                f"there is no module {name} here: name a file such as my_task.py:task, or put its "
-                "folder on PYTHONPATH"
-            ) from None
-        raise _theirs(name, error) from error
-    except Exception as error:
-        raise _theirs(name, error) from error
+                f"there is no module {name}, here or installed; a file is named file.py:name"
+            ) from error
+        raise PangaeaError(user_error(error, name)) from error
+    except (Exception, SystemExit) as error:
+        raise PangaeaError(user_error(error, name)) from error
+    finally:
+        sys.path.remove(folder)
 
 
-def _theirs(place: str, error: Exception) -> PangaeaError:
-    """An error of the user's own code, with the line of it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    line = next((f.lineno for f in reversed(frames) if f.filename == place), None)
-    where = "" if line is None else f", line {line}"
-    return PangaeaError(f"{place} cannot be loaded: {type(error).__name__}: {error}{where}")
+def user_error(error: BaseException, where: str) -> str:
+    """A sentence on an error in the user's own code: what it was, and the line."""
+    reason = " ".join(str(error).split())
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        place = f"{Path(error.filename).name}, line {error.lineno}"
+        return f"{where} is not Python: {error.msg} ({place}: {(error.text or '').strip()})"
+    last = _theirs(error)[-1]
+    place = f"{Path(last.filename).name}, line {last.lineno}: {last.line}"
+    return f"the code of {where} fails: {type(error).__name__}: {reason} ({place})"
+
+
+def user_code_error(doing: str, error: BaseException, where: str) -> UserCodeError:
+    """An error in the user's own code while something was done with it, with their traceback."""
+    lines = traceback.format_list(_theirs(error)) + traceback.format_exception_only(error)
+    return UserCodeError(f"{doing}:\n\n{''.join(lines).rstrip()}", user_error(error, where))
+
+
+def _theirs(error: BaseException) -> list[traceback.FrameSummary]:
+    """The lines outside torch, Python and ourselves are where the user can do something."""
+    frames = [*traceback.extract_tb(error.__traceback__)]
+    outside = [f for f in frames if not Path(f.filename).is_relative_to(_OURS)]
+    return [f for f in frames if not _is_library(f.filename)] or outside or frames
+
+
+def _is_library(filename: str) -> bool:
+    library = Path(importlib.util.__file__).parents[1]
+    path = Path(filename)
+    return (
+        filename.startswith("<")
+        or "site-packages" in path.parts
+        or path.is_relative_to(library)
+        or path.is_relative_to(_OURS)
+    )

@@ -17,8 +17,9 @@ from torch import Tensor
 import pangaea as pg
 from pangaea.activation import fused
 from pangaea.activation.operators import OPERATORS
-from pangaea.activation.program import Step, gradients, program, run
+from pangaea.activation.program import gradients, run
 from pangaea.functions.operators import OPERATORS as TRUTH
+from pangaea.functions.program import Step, program
 from tests.strategies import random_function
 
 RELATIVE = 1e-5

@@ -10,6 +10,7 @@ import pangaea
 ORDER = (
     "errors",
     "files",
+    "locating",
     "settings",
     "scanning",
     "locating",

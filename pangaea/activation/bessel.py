@@ -8,6 +8,7 @@ fitted to the scalar truth here; in float64 the slope beyond 30 is the asymptoti
 import math
 from collections.abc import Callable
 from functools import cache, reduce
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,7 +21,15 @@ _JOINT = 8.0
 
 
 def i0e(x: Tensor) -> Tensor:
-    return _fitted(x, 0, 0) if x.dtype == torch.float32 else torch.special.i0e(x)
+    return _fitted(x, "i0e") if x.dtype == torch.float32 else torch.special.i0e(x)
+
+
+def i1e(x: Tensor) -> Tensor:
+    """Torch's own, but in an exported program elementary operations: ONNX has no other."""
+    if x.dtype == torch.float32 and torch.compiler.is_exporting():
+        return x * _fitted(x, "i1e_over_x")
+    value: Tensor = torch.special.i1e(x)
+    return value
 
 
 def i0e_slope(x: Tensor) -> Tensor:
@@ -34,7 +43,7 @@ def i1e_slope(x: Tensor) -> Tensor:
 def _slope(x: Tensor, order: int) -> Tensor:
     """The slope at |x|."""
     if x.dtype == torch.float32:
-        return _fitted(x, order, 1)
+        return _fitted(x, ("i0e_slope", "i1e_slope")[order])
     size = x.abs()
     near = size.clamp_max(30)
     i0, i1 = torch.special.i0e(near), torch.special.i1e(near)
@@ -49,11 +58,26 @@ def _slope(x: Tensor, order: int) -> Tensor:
     return torch.where(size > 30, far_slope, near_slope)
 
 
-def _fitted(x: Tensor, order: int, slope: int) -> Tensor:
-    near, far = _fits(order, slope)
+class _Exact(NamedTuple):
+    """A function of |x| to fit, and how often it falls with 1/√x: once, or three times."""
+
+    value: Callable[[float], float]
+    steep: bool = True
+
+
+_EXACT = {
+    "i0e": _Exact(lambda x: scalar.bessel(0, x), steep=False),
+    "i1e_over_x": _Exact(lambda x: scalar.bessel(1, x) / x if x else 0.5),
+    "i0e_slope": _Exact(lambda x: scalar.bessel_slope(0, x)),
+    "i1e_slope": _Exact(lambda x: scalar.bessel_slope(1, x)),
+}
+
+
+def _fitted(x: Tensor, name: str) -> Tensor:
+    near, far = _fits(name)
     size = x.abs()
     inverse = _JOINT / size.clamp_min(_JOINT)
-    scale = torch.sqrt(inverse) * (inverse if slope else 1)
+    scale = torch.sqrt(inverse) * (inverse if _EXACT[name].steep else 1)
     outer = _polynomial(far, 2 * inverse - 1) * scale
     inner = _polynomial(near, size.clamp_max(_JOINT) * (2 / _JOINT) - 1)
     return torch.where(size > _JOINT, outer, inner)
@@ -65,16 +89,16 @@ def _polynomial(coefficients: list[float], t: Tensor) -> Tensor:
 
 
 @cache
-def _fits(order: int, slope: int) -> tuple[list[float], list[float]]:
+def _fits(name: str) -> tuple[list[float], list[float]]:
     """Polynomials on [0, 8], and on [8, ∞) in 8/x with the leading power of x taken out."""
-    exact = scalar.bessel_slope if slope else scalar.bessel
+    exact, steep = _EXACT[name]
 
     def near(t: float) -> float:
-        return exact(order, _JOINT * (t + 1) / 2)
+        return exact(_JOINT * (t + 1) / 2)
 
     def far(t: float) -> float:
         inverse = max((t + 1) / 2, 1e-9)
-        return exact(order, _JOINT / inverse) / (math.sqrt(inverse) * (inverse if slope else 1))
+        return exact(_JOINT / inverse) / (math.sqrt(inverse) * (inverse if steep else 1))
 
     return _fit(near, 22), _fit(far, 10)
 

@@ -14,7 +14,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 
 from pangaea.activation.kernels import launch
 from pangaea.activation.kernels.layout import dense, restored
-from pangaea.activation.program import gradients
+from pangaea.activation.program import forward_mode, gradients, tracing
 
 DEVICES = ("cuda",)
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -23,11 +23,18 @@ _TRITON = importlib.util.find_spec("triton") is not None and torch.version.hip i
 
 
 def applies(x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]) -> bool:
-    """Can the kernels do it? They know neither float64 nor torch.func's transformations."""
+    """Can the kernels do it? They know neither float64, torch.func, forward mode nor traces.
+
+    A program that is exported goes where the kernels are not: to ONNX, for one.
+    """
+    if torch.compiler.is_exporting():
+        return False
     tensors = (x, *parameters)
     if not _TRITON or any(t.device.type not in DEVICES or t.dtype not in DTYPES for t in tensors):
         return False
     if not torch.compiler.is_compiling() and any(map(is_functorch_wrapped_tensor, tensors)):
+        return False
+    if forward_mode() or tracing():
         return False
     end = tuple(x.shape[max(x.dim() - len(shape), 0) :])
     if end == shape:

@@ -1,11 +1,13 @@
 """The paper's learnable baselines that are not expressions of operators (its appendix C)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import torch
 from torch import Tensor
+
+from pangaea.errors import UnknownNameError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +18,7 @@ class Learnable:
     scope: str
     formula: str
     tex: str
-    initial: Mapping[str, float]
+    initial: Mapping[str, float] = field(hash=False)
     value: Callable[..., Tensor]
 
     @property
@@ -32,18 +34,25 @@ class Learnable:
     def latex(self) -> str:
         return self.tex
 
-    def __call__(self, x: float) -> float:
-        """The value at the number `x` before any training."""
-        return float(self.value(*self._start(x)))
+    def __repr__(self) -> str:
+        return f"Learnable({self.name!r})"
 
-    def slope(self, x: float) -> float:
-        """The derivative by `x` before any training."""
-        at, *parameters = self._start(x)
-        (slope,) = torch.autograd.grad(self.value(at.requires_grad_(), *parameters), at)
+    def __call__(self, x: float, **parameters: float) -> float:
+        """The value at the number `x`; parameters not given are as they start."""
+        return float(self.value(*self._tensors(x, parameters)))
+
+    def slope(self, x: float, **parameters: float) -> float:
+        """The derivative by `x` at the number `x`."""
+        at, *factors = self._tensors(x, parameters)
+        (slope,) = torch.autograd.grad(self.value(at.requires_grad_(), *factors), at)
         return float(slope)
 
-    def _start(self, x: float) -> list[Tensor]:
-        return [torch.tensor(v, dtype=torch.float64) for v in (float(x), *self.initial.values())]
+    def _tensors(self, x: float, parameters: Mapping[str, float]) -> list[Tensor]:
+        for name in parameters:
+            if name not in self.initial:
+                raise UnknownNameError(f"parameter of {self}", name, self.initial)
+        values = (float(x), *{**self.initial, **parameters}.values())
+        return [torch.tensor(value, dtype=torch.float64) for value in values]
 
 
 HINGES = 7

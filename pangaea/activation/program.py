@@ -1,60 +1,36 @@
-"""A function as a short program, run forwards and backwards in one piece of the autograd graph.
+"""A function's program, run forwards and backwards in one piece of the autograd graph.
 
 One piece, because autograd's bookkeeping for every operator costs as much as the operators on the
-small tensors of the default task. Subexpressions that occur twice are computed once.
+small tensors of the default task.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.autograd import forward_ad
 
 from pangaea.activation.operators import OPERATORS, node
-from pangaea.functions.expression import Expression, Function, Path
-from pangaea.functions.operators import CONSTANTS
+from pangaea.errors import PangaeaError
+from pangaea.functions.expression import Function
+from pangaea.functions.program import Step, program
 
 HALF = (torch.float16, torch.bfloat16)
-
-
-class Step(NamedTuple):
-    """An operator on earlier values (0 is x), or a value times a parameter."""
-
-    operator: str | None
-    inputs: tuple[int, ...]
-    parameter: int = -1
-
-
-def program(function: Function) -> tuple[Step, ...]:
-    """The steps that compute a function; step i makes value i + 1, the last one the result."""
-    numbers = {path: k for k, path in enumerate(function.parameter_edges)}
-    steps: dict[Step, int] = {}
-
-    def value(step: Step) -> int:
-        return steps.setdefault(step, len(steps) + 1)
-
-    def place(expression: Expression, path: Path) -> int:
-        if expression.operator == "x":
-            made = 0
-        elif expression.operator in CONSTANTS:
-            made = value(Step(expression.operator, (0,)))
-        else:
-            inputs = [place(child, (*path, i)) for i, child in enumerate(expression.inputs)]
-            made = value(Step(expression.operator, tuple(inputs)))
-        return value(Step(None, (made,), numbers[path])) if path in numbers else made
-
-    last = place(function.expression, ())
-    made = tuple(steps)
-    # The result is the last value, except for x itself.
-    return made if last == len(made) and made else (*made, Step("identity", (last,)))
 
 
 def run(
     steps: tuple[Step, ...], x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]
 ) -> Tensor:
     """The function's value; in this shape parameters broadcast against x."""
-    if not torch.is_grad_enabled() or (len(steps) == 1 and steps[0].operator in _NATIVE):
+    if forward_mode():
+        return _values(steps, x, [p.view(shape) for p in parameters], node)[-1]
+    if (
+        not torch.is_grad_enabled()
+        or (len(steps) == 1 and steps[0].operator in _NATIVE)
+        or tracing()
+    ):
         return _values(steps, x, [p.view(shape) for p in parameters], _plain)[-1]
     result: Tensor
     if not torch.compiler.is_compiling() and is_functorch_wrapped_tensor(x):
@@ -62,6 +38,33 @@ def run(
     else:
         result = _Whole.apply(steps, shape, x, *parameters)  # type: ignore[no-untyped-call]
     return result
+
+
+def forward_mode() -> bool:
+    """Is somebody computing forward-mode derivatives? Then every operator is a node of its own."""
+    return forward_ad._current_level >= 0
+
+
+def tracing() -> bool:
+    """Is `torch.jit.trace` watching? It knows neither sizes nor functions of autograd's."""
+    return bool(torch.jit.is_tracing())  # type: ignore[no-untyped-call, attr-defined]
+
+
+def floating(x: Tensor) -> Tensor:
+    """Integers in the default type, as torch's own functions take them."""
+    if x.is_complex():
+        raise PangaeaError(f"an activation function takes real numbers, got {x.dtype}")
+    return x.to(torch.get_default_dtype())
+
+
+def evaluate(function: Function, x: Tensor, parameters: Sequence[float | Tensor]) -> Tensor:
+    """The function's value with one value of each parameter, differentiable by all of them."""
+    x = x if x.is_floating_point() else floating(x)
+    wide = x.float() if x.dtype in HALF else x
+    factors = [torch.as_tensor(p, dtype=wide.dtype, device=x.device) for p in parameters]
+    if any(p.numel() != 1 for p in factors):
+        raise PangaeaError("a parameter is one number here; an Activation has one per channel")
+    return run(program(function), wide, factors, ()).to(x.dtype)
 
 
 # Alone, these are as exact and faster with torch's own gradient.
@@ -195,4 +198,4 @@ def _reduced(gradient: Tensor, parameter: Tensor) -> Tensor:
     """The sum over everything that shares one value of the parameter."""
     shape, extra = parameter.shape, gradient.dim() - parameter.dim()
     dims = [d for d in range(gradient.dim()) if d < extra or shape[d - extra] == 1]
-    return gradient.sum(dims)
+    return gradient.sum(dims) if dims else gradient  # of no dimensions torch sums all

@@ -1,12 +1,20 @@
 """The command line: `pangaea COMMAND …`."""
 
+import errno
 import io
 import os
 import sys
 
 import typer
 
-from pangaea.cli import language, report, study, training  # noqa: F401 (the commands)
+from pangaea.cli import (  # noqa: F401 (the commands)
+    export,
+    inspect,
+    language,
+    report,
+    study,
+    training,
+)
 from pangaea.cli.app import app
 from pangaea.errors import PangaeaError, ParseError
 
@@ -27,6 +35,21 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # The reader has gone (`pangaea list | head`): what is left goes nowhere, silently.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone: `pangaea list | head`.
+        _nowhere()
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _nowhere()
+        typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
+        sys.exit(2)
+
+
+# What a disk or a device says to a writer; never a mistake of ours.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _nowhere() -> None:
+    """What is left of the output goes nowhere, silently, at the interpreter's end too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -36,6 +36,10 @@ def search(
     settings: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Settings from a TOML file.")
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(help="Try a task of your own for a moment first, and say how long it takes."),
+    ] = True,
     print_settings: Annotated[
         bool, typer.Option("--print-settings", help="Print the settings as TOML, and do no more.")
     ] = False,
@@ -58,7 +62,9 @@ def search(
     _watched(
         path,
         place,
-        lambda watch: driver.search(study=path, watch=watch, **values, **asdict(place)),
+        lambda watch: driver.search(
+            study=path, watch=watch, dry_run=dry_run, **values, **asdict(place)
+        ),
     )
 
 
@@ -78,8 +84,8 @@ def _place(given: dict[str, Any]) -> Place:
 
 def _watched(path: Path, place: Place, run: Callable[[Watch], Study]) -> None:
     """Run a search with a display; interrupted, say how to go on."""
-    from pangaea.report import formats
-    from pangaea.report.terminal import found
+    from pangaea.report import formats, records
+    from pangaea.report.terminal import best
     from pangaea.report.terminal.search import display
 
     try:
@@ -89,11 +95,12 @@ def _watched(path: Path, place: Place, run: Callable[[Watch], Study]) -> None:
         if path.exists():
             say(f"stopped; everything so far is in {path}. To go on:\n\n    {_again(path, place)}")
         sys.exit(130)
-    page = path.with_name(path.name.removesuffix(".study") + ".html")
-    with Study.open(path) as study:
-        console.print(found.table(found.rows(study)), highlight=False)
+    page = formats.beside(path)
+    with records.opened(path) as study:
+        console.print(best.table(study), highlight=False)
+        say(best.footer(study))
         formats.write([path], page)
-        say(found.advice(study, page))
+        say(best.advice(study, page))
 
 
 def _again(path: Path, place: Place) -> str:
@@ -108,17 +115,17 @@ def top(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
 ) -> None:
     """Show the best functions of a study, finished or running."""
-    from pangaea.report.terminal import found
+    from pangaea.report import findings, formats, records
+    from pangaea.report.terminal import best
 
-    with Study.open(study) as opened:
-        rows = found.rows(opened, count)
+    with records.opened(study) as snapshot:
         if as_json:
-            typer.echo(json.dumps(rows, indent=2))
+            typer.echo(json.dumps(findings.rows(snapshot, count), indent=2))
         elif as_csv:
-            typer.echo(found.csv(rows), nl=False)
+            typer.echo(formats.table_csv(findings.rows(snapshot, count)), nl=False)
         else:
-            console.print(found.table(rows), highlight=False)
-            say(found.state(opened))
+            console.print(best.table(snapshot, count), highlight=False)
+            say(best.footer(snapshot))
 
 
 @app.command()
@@ -137,9 +144,10 @@ def general(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Find functions that are good on several tasks among the best of several studies."""
-    from pangaea.report.terminal import found
+    from pangaea.report.terminal.best import general_table
     from pangaea.report.terminal.search import display
     from pangaea.study.general import general as judge
+    from pangaea.tasks.finding import task as find_task
 
     try:
         with display(console) as watch:
@@ -150,7 +158,8 @@ def general(
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    console.print(found.general_table(rows), highlight=False)
+    goals = {name: find_task(name).goal for name in rows[0]["scores"]}
+    console.print(general_table(rows, goals), highlight=False)
     say(
         "\nMean validation scores with the full budget. General: no other function is "
         "as good on every task and better on one, it is no baseline, and no study chose it before."

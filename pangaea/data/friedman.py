@@ -49,7 +49,7 @@ PROBLEMS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class Rows:
     """Inputs (N, features) and targets (N,), both with mean 0 and deviation 1 in training."""
 
     inputs: Tensor
@@ -57,7 +57,7 @@ class Samples:
 
 
 @cache
-def samples(number: int, part: str) -> Samples:
+def rows(number: int, part: str) -> Rows:
     """One part of a problem, standardized by what the training part is like."""
     problem = PROBLEMS[number]
     x, y = _drawn(problem, part)
@@ -66,7 +66,7 @@ def samples(number: int, part: str) -> Samples:
     noisy = targets + noise * targets.std() / SIGNAL_TO_NOISE
     values = ((noisy if part == "training" else y) - noisy.mean()) / noisy.std()
     scaled = (x - inputs.mean(0)) / inputs.std(0)
-    return Samples(
+    return Rows(
         torch.tensor(scaled, dtype=torch.float32), torch.tensor(values, dtype=torch.float32)
     )
 

@@ -12,6 +12,24 @@ from pangaea.functions.paper import FIGURES
 # Baselines with a shape of their own, not expressions of operators: see `activation.learnable`.
 LEARNABLE = ("prelu", "apl", "pau", "splash")
 
+# Fixed baselines as people write them in a sentence.
+_SPELLED = {
+    "relu": "ReLU",
+    "elu": "ELU",
+    "selu": "SELU",
+    "gelu": "GELU",
+    "elish": "ELiSH",
+    "leaky_relu": "Leaky ReLU",
+    "hard_sigmoid": "HardSigmoid",
+    "mish": "Mish",
+    "sigmoid": "Sigmoid",
+    "softplus": "Softplus",
+    "softsign": "Softsign",
+    "swish": "Swish",
+    "tanh": "Tanh",
+    "pswish": "PSwish",
+}
+
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
@@ -34,9 +52,25 @@ def parse(text: str) -> Function:
         name = text.strip().lower() if isinstance(text, str) else ""
         if name in _catalog():
             return _catalog()[name]
+        if name in LEARNABLE:
+            what = (
+                f"{name!r}, a learnable baseline that no operators express: it is taken by its "
+                f'name, as in pangaea.Activation("{name}") and `pangaea evaluate {name}`'
+            )
+            raise ParseError(0, "an expression", what) from None
         if _NAME.fullmatch(name) and (
             near := difflib.get_close_matches(name, [*_catalog(), *LEARNABLE], cutoff=0.7)
         ):
             hint = f"{error.expected} (did you mean {', '.join(near)}?)"
             raise ParseError(error.position, hint, error.found) from None
         raise
+
+
+def spelled(text: str) -> str:
+    """What people call a function: `ReLU` for a fixed baseline, else its formula or the text."""
+    try:
+        function = parse(text)
+    except ParseError:
+        return text
+    name = next((n for n in _SPELLED if _catalog().get(n) == function), None)
+    return function.readable() if name is None else _SPELLED[name]

@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from pangaea.functions.catalog import LEARNABLE, parse
 from pangaea.functions.expression import Function
 from pangaea.functions.operators import OPERATORS
 
@@ -41,8 +42,14 @@ _OPERATORS = {
 }
 
 
-def fingerprint(function: Function) -> str:
-    """A text that two functions share if they are equivalent."""
+def fingerprint(function: Function | str) -> str:
+    """A text that two functions share if they are equivalent; a learnable baseline's is its name.
+
+    Functions may be given as texts or names.
+    """
+    if not isinstance(function, Function):
+        name = str(function).strip().lower()
+        return name if name in LEARNABLE else fingerprint(parse(function))
     count = len(function.parameters)
     if count == 0:
         return _digest(0, _rounded(function, []))
@@ -66,7 +73,7 @@ def fingerprint(function: Function) -> str:
     return _digest(len(live), min(texts))
 
 
-def equivalent(f: Function, g: Function) -> bool:
+def equivalent(f: Function | str, g: Function | str) -> bool:
     """Are `f` and `g` the same function of x and their parameters, whatever these are called?"""
     return fingerprint(f) == fingerprint(g)
 

@@ -5,10 +5,10 @@ A path (a tuple of child indices from the root) names a node and its outgoing ed
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.functions import printing
+from pangaea.functions import arrays, printing
 from pangaea.functions.operators import CONSTANTS, OPERATORS
 
 Path = tuple[int, ...]
@@ -64,6 +64,9 @@ class Expression:
     def __str__(self) -> str:
         return printing.canonical(self, ())
 
+    def __repr__(self) -> str:
+        return f"Expression({_short(str(self))!r})"
+
 
 X = Expression("x")
 
@@ -108,7 +111,11 @@ class Function:
         return printing.canonical(self.expression, self.parameter_edges)
 
     def __repr__(self) -> str:
-        return f"Function({str(self)!r})"
+        return f"Function({_short(str(self))!r})"
+
+    def _repr_latex_(self) -> str:
+        """For notebooks."""
+        return f"${self.latex()}$"
 
     def readable(self) -> str:
         """For people: `α·x − β·log(σ(γ·x))`."""
@@ -116,6 +123,12 @@ class Function:
 
     def latex(self) -> str:
         return printing.latex(self.expression, self.parameter_edges)
+
+    def simplified(self) -> "Function":
+        """The same family of functions without what changes nothing, starting at the same one."""
+        from pangaea.functions.simplification import simplified
+
+        return simplified(self)
 
     def apply(
         self, operators: Mapping[str, Callable[..., Any]], x: Any, parameters: Sequence[Any]
@@ -136,20 +149,31 @@ class Function:
 
         return value(self.expression, ())
 
-    def _values(self, parameters: Mapping[str, float]) -> list[float]:
+    def _values(self, parameters: Mapping[str, Any]) -> list[Any]:
         for name in parameters:
             if name not in self.parameters:
                 raise UnknownNameError(f"parameter of {self}", name, self.parameters)
         return [parameters.get(name, 1.0) for name in self.parameters]
 
-    def __call__(self, x: float, **parameters: float) -> float:
-        """The value at the number `x`; parameters not given are 1, as they start."""
-        return float(self.apply(_VALUE, float(x), self._values(parameters)))
+    @overload
+    def __call__(self, x: float, **parameters: float) -> float: ...
+    @overload
+    def __call__(self, x: Any, **parameters: Any) -> Any: ...
+    def __call__(self, x: Any, **parameters: Any) -> Any:
+        """The value at a number, array or tensor; parameters not given are 1, as they start."""
+        values = self._values(parameters)
+        if isinstance(x, int | float):
+            return float(self.apply(_VALUE, float(x), values))
+        return arrays.apply(self, x, values)
 
     def slope(self, x: float, **parameters: float) -> float:
         """The derivative by `x` at the number `x`."""
         factors = dict(zip(self.parameter_edges, self._values(parameters), strict=True))
         return _slope(self.expression, (), float(x), factors)[1]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 100 else text[:99] + "…"
 
 
 _VALUE = {name: row.value for name, row in OPERATORS.items()}

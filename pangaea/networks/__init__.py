@@ -10,9 +10,9 @@ from torch import nn
 
 from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.networks.layers import ActivationFactory, Network, Shape
+from pangaea.networks.layers import ActivationFactory, Features, Network
 
-__all__ = ["ActivationFactory", "Network", "network", "networks", "recipe_of"]
+__all__ = ["ActivationFactory", "Network", "network", "networks", "recipe_of", "takes"]
 
 
 @cache
@@ -32,12 +32,17 @@ def recipe_of(name: str) -> str:
     return _matching(name)[0].recipe
 
 
+def takes(name: str, shape: Features) -> bool:
+    """Are inputs of this shape what the network is for?"""
+    return len(shape) == len(_matching(name)[0].axes)
+
+
 def network(
-    name: str, activation: ActivationFactory, *, classes: int, shape: Shape = (3, 32, 32)
+    name: str, activation: ActivationFactory, *, classes: int, shape: Features = (3, 32, 32)
 ) -> nn.Module:
     """The network of this name, for inputs of this shape."""
     known, digits = _matching(name)
-    if len(shape) != len(known.axes):
+    if not takes(name, shape):
         raise PangaeaError(
             f"the inputs of {name} have shape ({', '.join(known.axes)}), got {shape}"
         )

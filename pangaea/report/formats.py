@@ -3,19 +3,26 @@
 import csv
 import io
 import json
+import os
 import re
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.files import replacing
+from pangaea.report import texts
+from pangaea.report.findings import columns, headline, judged_table, reproduce
+from pangaea.report.measures import bare, finite, mean_or_none
 from pangaea.report.page import document as page
-from pangaea.report.records import Row, Still, best, formula, latex, names, opened
-from pangaea.report.summary import headline, judged, reproduce
+from pangaea.report.records import Row, Snapshot, names, opened
 from pangaea.study.study import RERANKED
 
 FORMATS = ("html", "md", "csv", "json")
+_GENERATOR = b'<meta name="generator" content="pangaea">'
+_LINKS = 40  # followed at most, as Linux does
 
 
 def write(
@@ -28,27 +35,63 @@ def write(
     if kind not in FORMATS:
         raise UnknownNameError("format", kind, FORMATS)
     with ExitStack() as stack:
-        found = [stack.enter_context(opened(path)) for path in studies]
-        text = _MAKERS[kind](found)
+        read = [stack.enter_context(opened(path)) for path in studies]
+        text = _MAKERS[kind](read)
         if output is not None:
             save(Path(output), text)
         if pictures is not None:
-            from pangaea.report.figures.pictures import save as save_pictures
+            from pangaea.report.pictures import save as save_pictures
 
-            save_pictures(found, Path(pictures))
+            save_pictures(read, Path(pictures))
     return text
 
 
+# Where it is written
+
+
 def save(path: Path, text: str) -> None:
-    """There at once and whole; never in place of a study."""
-    aside = path.with_name(path.name + ".new")
+    """A plain file is there at once and whole, and keeps its mode; never in place of a study.
+
+    What is no plain file, such as a pipe or a device, is written into.
+    """
+    content = text.encode("utf-8", "backslashreplace")
     try:
+        mode = _mode(path)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise PangaeaError(f"{path} is a folder: give the report a file's name with -o")
+        if _descriptor(path) or (mode is not None and not stat.S_ISREG(mode)):
+            with path.open("ab") as stream:
+                stream.write(content)
+            return
         if _database(path):
             raise PangaeaError(f"{path} is a study: give the report another name with -o")
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
+        target = path.resolve()  # what a link leads to is replaced, not the link
+        if not target.parent.is_dir():
+            raise PangaeaError(f"cannot write {path}: there is no folder {target.parent}")
+        with replacing(target) as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            file.write(content)
     except OSError as error:
         raise PangaeaError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _descriptor(path: Path) -> bool:
+    """Does a path such as /dev/stdout lead to a stream of this process, whatever that is?"""
+    for _ in range(_LINKS):
+        if re.fullmatch(r"/proc/\w+(/task/\w+)?/fd", str(path.parent.resolve())):
+            return True
+        if not path.is_symlink():
+            return False
+        path = path.parent / path.readlink()
+    return False
 
 
 def _database(path: Path) -> bool:
@@ -58,87 +101,126 @@ def _database(path: Path) -> bool:
         return file.read(15) == b"SQLite format 3"
 
 
-def markdown(studies: Sequence[Still]) -> str:
+def beside(study: Path) -> Path:
+    """Where a search puts its own page: where nothing is, or only such a page of before."""
+    stem = study.name.removesuffix(".study")
+    for end in ("", *(f"-{n}" for n in range(2, 1000))):
+        path = study.with_name(f"{stem}{end}.html")
+        if not os.path.lexists(path) or _our_page(path):
+            return path
+    raise PangaeaError(f"every name for the page of {study} is taken: write it with -o")
+
+
+def _our_page(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _GENERATOR in file.read(1000)
+
+
+# Markdown
+
+
+def markdown(studies: Sequence[Snapshot]) -> str:
     return "\n\n".join(
         _markdown(study, name) for study, name in zip(studies, names(studies), strict=True)
     )
 
 
-def _markdown(study: Still, name: str) -> str:
+def _markdown(study: Snapshot, name: str) -> str:
     about, how = headline(study), reproduce(study)
-    found = f"**{_plain(about['function'])}**: " if about["function"] else ""
+    function = f"**{_plain(about['function'])}**: " if about["function"] else ""
     facts = "\n".join(f"- {key}: {_plain(value)}" for key, value in about["facts"].items())
-    parts = [f"# {_plain(name)}", f"{found}{_plain(about['sentence'])}", facts]
-    tests = [
-        (row["readable"], _spread(row), row["n"], row["failures"], row["p_shown"])
-        for row in judged(study)
-    ]
-    if tests:
-        parts.append(_table(("function", "test accuracy (%)", "n", "failed", "p"), tests))
+    parts = [f"# {_plain(name)}", f"{function}{_plain(about['sentence'])}", facts]
+    if judged := judged_table(study):
+        parts.append(_table(judged["head"], judged["rows"]))
+    goal = study.goal
     top = [
-        (row["number"], formula(row["function"]), f"{row['fitness']:.2f}", _mean(row["reranked"]))
-        for row in best(study, RERANKED)
+        (
+            row["number"],
+            texts.formula(row["function"]),
+            bare(goal, row["score"]),
+            bare(goal, row["validation"]),
+            bare(goal, mean_or_none(goal, row["test"])),
+        )
+        for row in study.best(RERANKED)
     ]
     if top:
-        parts.append(_table(("candidate", "function", "validation (%)", "reranked (%)"), top))
+        parts.append(_table(("candidate", "function", *columns(study)), top))
+        parts.append("\n".join(f"- {n}: {_plain(what)}" for n, what in columns(study).items()))
     versions = ", ".join(f"{key} {value}" for key, value in how["versions"].items())
-    parts += ["Run it again:\n\n    " + how["command"].replace("\n", "\n    "), _plain(versions)]
+    parts += [f"Run it again:\n\n    {how['command']}", _plain(versions)]
     return "\n\n".join(parts) + "\n"
 
 
-def _spread(row: Row) -> str:
-    return f"{row['mean']:.2f}" + ("" if row["sd"] is None else f" ± {row['sd']:.2f}")
-
-
-def _mean(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = [head, ["---"] * len(head), *([_plain(cell) for cell in row] for row in rows)]
+    lines = [
+        list(map(_plain, head)),
+        ["---"] * len(head),
+        *([_plain(cell) for cell in row] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _plain(value: Any) -> str:
     """A text that Markdown leaves as it is."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~$&])", r"\\\1", " ".join(str(value).split()))
+    return re.sub(r"([\\`*_{}\[\]<>#|~$&])", r"\\\1", texts.inert(str(value)))
 
 
-def as_csv(studies: Sequence[Still]) -> str:
+# Plain data
+
+
+def as_csv(studies: Sequence[Snapshot]) -> str:
     """A row for each candidate."""
-    out = io.StringIO()
     rows = [
         {
             "study": name,
             **row,
-            "readable": formula(row["function"]),
-            "latex": latex(row["function"]),
+            "readable": texts.formula(row["function"]),
+            "latex": texts.latex(row["function"]),
         }
         for study, name in zip(studies, names(studies), strict=True)
         for row in study.table()
     ]
-    fields = list(rows[0]) if rows else ["study", "number", "function", "fitness"]
-    writer = csv.DictWriter(out, fields, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    return table_csv(rows, ("study", "number", "function", "score"))
+
+
+def table_csv(rows: Sequence[Row], head: Iterable[str] = ()) -> str:
+    """Rows of plain values, of which a spreadsheet calculates none; lists are left out."""
+    out = io.StringIO()
+    names = [n for n in rows[0] if not isinstance(rows[0][n], list | dict)] if rows else list(head)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
     return out.getvalue()
 
 
-def as_json(studies: Sequence[Still]) -> str:
+def _cell(value: Any) -> Any:
+    """A text that begins like a formula of a spreadsheet gets the mark of a text."""
+    if not isinstance(value, str):
+        return "" if value is None else value
+    text = texts.inert(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def as_json(studies: Sequence[Snapshot]) -> str:
     """Everything that the page shows in words and numbers, as plain data."""
-    found = [
+    reports = [
         {
             "study": name,
-            "path": str(study.path),
+            "path": texts.inert(str(study.path)),
             "headline": headline(study),
-            "relu": study.relu,
-            "best": best(study, RERANKED),
+            "baseline": {"function": study.baseline, "score": study.baseline_score},
+            "best": [
+                row | {"reranked": finite(row["reranked"]), "validation": finite(row["validation"])}
+                for row in study.best(RERANKED)
+            ],
             "candidates": study.table(),
             **reproduce(study),
         }
         for study, name in zip(studies, names(studies), strict=True)
     ]
-    return json.dumps({"studies": found}, indent=1, ensure_ascii=False)
+    return json.dumps({"studies": reports}, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 _MAKERS = {"html": page.document, "md": markdown, "csv": as_csv, "json": as_json}

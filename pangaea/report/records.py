@@ -1,175 +1,242 @@
-"""What figures, tables and headlines ask of a study."""
+"""What there is to show of a study: its rows, read at one moment."""
 
 import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError, ParseError
 from pangaea.evolution.ranking import top
-from pangaea.evolution.strategies import Evaluated
-from pangaea.functions.parser import parse
-from pangaea.study import file
-from pangaea.study.study import RELU, RERANKED, Study
+from pangaea.report import texts
+from pangaea.study.stages import GENERAL, STAGES
+from pangaea.study.study import RERANKED, Study, standing
 from pangaea.study.study import TESTED as TESTED
+from pangaea.tasks.goal import Goal
 
 Row = dict[str, Any]
-STAGES = ("baseline", "search", "rerank", "test")
+_TEXTS = ("function", "mutation", "failure", "detail", "device", "worker", "task", "scope", "stage")
+_NUMBERS = ("score", "seconds", "started", "finished", "proposed")
+_WINDOW = 50  # candidates, where the strategy has no population
 
 
-class Still(Study):
-    """A study as a page shows it: each question is put to the file once.
+class Snapshot:
+    """A study as it stood when it was read. It owns its rows; every text in them is inert.
 
-    Its driver may record more meanwhile; a page counts what was there when it was opened.
+    Its driver may record more meanwhile: only curves, which never change, are read when needed.
     """
 
-    def __init__(self, *opened: Any) -> None:
-        super().__init__(*opened)
-        ((self.last,),) = self._rows("select coalesce(max(position), 0) from runs")
-        self._answers: dict[Any, list[Any]] = {}
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self.path = study.path
+        self.settings, self.created = study.settings, study.created
+        goal = study.goal
+        self.goal = replace(goal, name=texts.inert(goal.name), unit=texts.inert(goal.unit))
+        self.task: Row = texts.harmless(study.task)
+        self.versions: dict[str, str] = texts.harmless(study.versions)
+        self.baseline = texts.inert(study.baseline)
+        with study.moment():
+            self.last = study.last
+            self.trials = study.trials()
+            self.baseline_score = study.baseline_score
+            self.failures: dict[str, int] = texts.harmless(study.failures())
+            self.general = study.asked([GENERAL.name]) > 0  # functions of others, on several tasks
+            self.waiting = len(study.pending(list(STAGES)))
+            self._validations: dict[str, list[float | None]] = texts.harmless(study.validations())
+            self._table = [self._clean(row) for row in study.table()]
+            self._runs = [self._clean(row) for row in study.runs()]
+        self._by_stage: dict[str, list[Row]] = {}
+        for run in self._runs:
+            self._by_stage.setdefault(run["stage"], []).append(run)
+        self.finished = sorted(
+            (row for row in self._table if row["position"] is not None),
+            key=lambda row: row["position"],
+        )
+        self._by_number = {row["number"]: row for row in self._table}
+        self._best: list[Row] = []
+        self._ranked = 0
 
-    def __enter__(self) -> "Still":
+    def _clean(self, row: Row) -> Row:
+        """With inert texts; a number that is none is said, with its place."""
+        for name in _NUMBERS:
+            value = row.get(name)
+            if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
+                raise PangaeaError(
+                    f"{texts.inert(str(self.path))} is damaged, or pangaea did not write it: the "
+                    f"{name} of run {row.get('run')} is {texts.inert(str(value))[:60]!r}, which is "
+                    "not a finite number"
+                )
+        for name in _TEXTS:
+            value = row.get(name)
+            if value is not None:
+                row[name] = texts.inert(value if isinstance(value, str) else str(value))
+        return row
+
+    def close(self) -> None:
+        self._study.close()
+
+    def __enter__(self) -> "Snapshot":
         return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        """The file's name, to be shown."""
+        return texts.inert(self.path.name)
 
     @property
     def tag(self) -> str:
-        """Another one as soon as anything has been recorded: which study, and its last run."""
-        return f"{self.created}/{self.last}"
+        """Another one as soon as anything has been recorded: which study, and its last result."""
+        return tag(self._study, self.last)
 
-    def once(self, key: Any, ask: Callable[[], list[Any]]) -> list[Any]:
-        if key not in self._answers:
-            self._answers[key] = ask()
-        return self._answers[key]
+    @property
+    def unit(self) -> str:
+        """What budgets are counted in."""
+        return str(self.task["unit"])
+
+    @property
+    def scope(self) -> str:
+        return self.settings.scope or "channel"
+
+    @property
+    def population(self) -> int:
+        """How many candidates are looked at together."""
+        return int(self.settings.get("population") or _WINDOW)
+
+    def passes(self, row: Row) -> bool:
+        """Is the candidate good enough to breed?"""
+        threshold = self.settings.get("threshold")
+        threshold = self.goal.threshold if threshold is None else threshold
+        if row["score"] is None or threshold is None:
+            return row["score"] is not None
+        return self.goal.gain(row["score"], threshold) >= 0
+
+    def budget(self, name: str) -> int:
+        """The task's budget of a name, as this study has it."""
+        if name == "search" and self.settings.budget is not None:
+            return self.settings.budget
+        return int(self.task["budgets"][name])
+
+    # The same questions as of a study, answered from the rows.
 
     def table(self) -> list[Row]:
-        return self.once("table", super().table)
+        """A row for each candidate, with a result or without."""
+        return self._table
 
-    def history(self) -> list[Evaluated]:
-        """Of the candidates in the table, so that every one of the best is found there."""
-        return [Evaluated(r["number"], r["function"], r["fitness"]) for r in finished(self)]
+    def runs(self, stage: str | None = None) -> list[Row]:
+        """The runs that have ended, of one stage or of all."""
+        return self._runs if stage is None else self._by_stage.get(stage, [])
 
-    def _top(self, count: int) -> list[Evaluated]:
-        return top(self.history(), count)
+    def scores(self, stage: str) -> dict[str, list[float | None]]:
+        """By function; None for a run that failed."""
+        scores: dict[str, list[float | None]] = {}
+        for run in self.runs(stage):
+            scores.setdefault(run["function"], []).append(run["score"])
+        return scores
 
-    def runs(self, stage: str) -> list[Row]:
-        ask = super().runs
-        return self.once(stage, lambda: ask(stage))
+    def validations(self) -> dict[str, list[float | None]]:
+        """By function, on validation data in every run of the full budget."""
+        return self._validations
+
+    def curves(self, run: int) -> dict[str, Any]:
+        return self._study.curves(run)
 
     def best(self, count: int = TESTED) -> list[Row]:
-        ask = super().best
-        enough = max(count, RERANKED)  # so many are ranked in any case
-        return self.once(enough, lambda: ask(enough))[:count]
+        """The best functions; none of a file whose functions this version cannot read."""
+        if count > self._ranked:
+            self._ranked = max(count, RERANKED)
+            try:
+                self._best = standing(self, top(self.trials, self._ranked))
+            except ParseError:
+                self._best = []
+        return self._best[:count]
+
+    def candidate(self, number: int | None) -> Row | None:
+        """The candidate of a number; the best one if none is given, and None if there is none."""
+        if number is None:
+            first = self.best(1)
+            return self._by_number[first[0]["number"]] if first else None
+        if number not in self._by_number:
+            raise PangaeaError(f"{self.name} has no candidate {number}")
+        return self._by_number[number]
+
+    def trained(self, function: str, stages: Iterable[str]) -> list[Row]:
+        """The runs of a function in these stages that have a score."""
+        return [
+            run
+            for stage in stages
+            for run in self.runs(stage)
+            if run["function"] == function and run["score"] is not None
+        ]
 
 
-def opened(path: Path | str) -> Still:
-    """A study to look at; it may be running."""
-    return Still(Path(path), file.read(Path(path)), None)
+def tag(study: Study, last: int | None = None) -> str:
+    """What changes when something is recorded, at the cost of one small question."""
+    return f"{study.created}/{study.last if last is None else last}"
 
 
-@lru_cache(maxsize=1 << 16)
-def formula(text: str) -> str:
-    """The function as people read it; a text that is none stays what it is."""
+def opened(path: Path | str) -> Snapshot:
+    """A study's file as it stands; it may be running."""
+    study = Study.open(path)
     try:
-        return parse(text).readable()
-    except ParseError:
-        return text
+        return Snapshot(study)
+    except BaseException:
+        study.close()
+        raise
 
 
-@lru_cache(maxsize=1 << 16)
-def latex(text: str) -> str:
-    try:
-        return parse(text).latex()
-    except ParseError:
-        return ""
+@contextmanager
+def snapshot(of: "Snapshot | Study | Path | str") -> Iterator[Snapshot]:
+    """Of a study, or of the file at a path, for as long as it is looked at."""
+    if isinstance(of, Snapshot):
+        yield of
+    elif isinstance(of, Study):
+        yield Snapshot(of)
+    elif isinstance(of, str | Path):
+        with opened(of) as read:
+            yield read
+    else:
+        raise PangaeaError(
+            f"a study is one that was opened, or the path of its file, got a {type(of).__name__}"
+        )
 
 
-def best(study: Study, count: int) -> list[Row]:
-    """The best functions; none of a file whose functions this version cannot read."""
-    try:
-        return study.best(count)
-    except ParseError:
-        return []
-
-
-def candidate(study: Study, number: int | None) -> Row | None:
-    """The candidate of a number; the best one if none is given, and None if there is none."""
-    if number is None:
-        first = best(study, 1)
-        number = first[0]["number"] if first else None
-    if number is None:
-        return None
-    for row in study.table():
-        if row["number"] == number:
-            return row
-    raise PangaeaError(f"{study.path} has no candidate {number}")
-
-
-def finished(study: Study) -> list[Row]:
-    """The candidates that have their result, in the order in which they got it."""
-
-    def ask() -> list[Row]:
-        rows = [row for row in study.table() if row["position"] is not None]
-        if not all(math.isfinite(row["fitness"] + row["seconds"]) for row in rows):
-            raise PangaeaError(
-                f"{study.path} holds numbers that are not finite: it is damaged, or pangaea did "
-                "not write it"
-            )
-        return sorted(rows, key=lambda row: row["position"])
-
-    return study.once("finished", ask) if isinstance(study, Still) else ask()
-
-
-def every_run(study: Study) -> list[Row]:
-    """Of all stages."""
-    return [run for stage in STAGES for run in study.runs(stage)]
-
-
-class Step(NamedTuple):
+class Improvement(NamedTuple):
     """A candidate that was better than all before it."""
 
     after: int  # how many had their result by then
     row: Row
-    gain: float
+    gain: float  # over the best before it, or over nothing
 
 
-def steps(rows: Sequence[Row]) -> list[Step]:
-    found, best_yet = [], 0.0
+def steps(rows: Sequence[Row], goal: Goal) -> list[Improvement]:
+    better: list[Improvement] = []
     for after, row in enumerate(rows, 1):
-        if row["fitness"] > best_yet:
-            found.append(Step(after, row, row["fitness"] - best_yet))
-            best_yet = row["fitness"]
-    return found
+        if row["score"] is None:
+            continue
+        gain = goal.gain(row["score"], better[-1].row["score"]) if better else 0.0
+        if not better or gain > 0:
+            better.append(Improvement(after, row, gain))
+    return better
 
 
-def relu_seconds(study: Study) -> float | None:
-    """How long a candidate with ReLU would take; a worker's first run also loads the data."""
-    return min(_seconds(study, "baseline", RELU), default=None)
-
-
-def _seconds(study: Study, stage: str, function: str) -> list[float]:
-    return [
-        run["seconds"]
-        for run in study.runs(stage)
-        if run["function"] == function and run["failure"] is None
-    ]
-
-
-def cost(study: Study, row: Row) -> float | None:
-    """How many times as long as with ReLU training takes, in the same stage."""
-    own, relu = (_seconds(study, "test", text) for text in (row["function"], RELU))
-    if own and relu:
-        return fmean(own) / fmean(relu)
-    alone = relu_seconds(study)
-    return row["seconds"] / alone if alone else None
-
-
-def names(studies: Sequence[Study]) -> list[str]:
+def names(studies: Sequence[Snapshot]) -> list[str]:
     """A short name for each study, no two alike."""
     paths = [study.path for study in studies]
     for depth in range(1, 1 + max((len(p.parts) for p in paths), default=0)):
-        found = [str(Path(*p.parts[-depth:]).with_suffix("")) for p in paths]
-        if len(set(found)) == len(found):
-            return found
-    return [f"{path} ({i})" for i, path in enumerate(paths, 1)]
+        short = [texts.inert(str(Path(*p.parts[-depth:]).with_suffix(""))) for p in paths]
+        if len(set(short)) == len(short):
+            return short
+    return [f"{texts.inert(str(path))} ({i})" for i, path in enumerate(paths, 1)]
+
+
+def alike(studies: Sequence[Snapshot], first: Snapshot) -> list[Snapshot]:
+    """Those with the goal of the first, so that their scores can share an axis."""
+    return [study for study in studies if _measure(study.goal) == _measure(first.goal)]
+
+
+def _measure(goal: Goal) -> tuple[str, str, bool]:
+    return goal.name, goal.unit, goal.maximised

@@ -1,23 +1,28 @@
 """A search from Python: `search` begins a study, `resume` goes on with one."""
 
 import re
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import fields
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from pangaea.errors import PangaeaError
-from pangaea.locating import settled
+from pangaea.locating import loading, settled
 from pangaea.study import settings as told
+from pangaea.study.dry_run import DryRun
+from pangaea.study.file import check_free
 from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.search import Search
-from pangaea.study.settings import DEFAULT_TASK, Settings
+from pangaea.study.settings import Settings
 from pangaea.study.study import Run, Study
+from pangaea.tasks.finding import built_in, name_of
 from pangaea.tasks.finding import task as find_task
-from pangaea.tasks.task import Task
+from pangaea.tasks.own import OwnTask
+from pangaea.tasks.task import DEFAULT, Task
+from pangaea.workers import parcel
+from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import Judge, Result
 from pangaea.workers.judge import judge as train_and_judge
@@ -35,30 +40,40 @@ def search(
     callback: Callback | None = None,
     watch: Watch | None = None,
     judge: Judge = train_and_judge,
+    dry_run: bool = True,
     **given: Any,
 ) -> Study:
     """Search for activation functions; returns the study, which is also a file.
 
     `given` are settings of the search and its strategy, and where it runs: `pangaea search --help`
     lists them all. `callback` is told each result, a row of plain values. A search that was
-    interrupted goes on with `resume`.
+    interrupted goes on with `resume`. A task that is not built in is tried for a moment first,
+    unless `dry_run` is false.
     """
+    if (file := loading()) is not None:
+        raise PangaeaError(
+            f"{file.name} begins a search while it is being loaded: put that under "
+            "`if __name__ == '__main__':`"
+        )
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     on, settings = chosen_settings(task, given, settings_file)
     path = free_name(on.name) if study is None else Path(study)
+    check_free(path)
+    foreign = built_in(settings.task) is None and judge is train_and_judge
     return _drive(
         on,
         place,
-        judging(judge, on, settings.task),
+        judging(judge, carried(on, settings.task), place),
         watch or _Calling(callback),
         lambda: Study.create(path, settings, on.about()),
+        settings if dry_run and foreign else None,
     )
 
 
 def resume(
     study: Path | str,
     *,
-    task: Task | None = None,
+    task: Task | str | None = None,
     callback: Callback | None = None,
     watch: Watch | None = None,
     judge: Judge = train_and_judge,
@@ -71,15 +86,15 @@ def resume(
     unknown = given.keys() - _PLACE
     if unknown:
         raise TypeError(f"resume() got an unexpected keyword argument {min(unknown)!r}")
+    place = Place(**given)
     with Study.open(study) as opened:
         name = opened.settings.task
-        if task is not None and task.name != opened.task["name"]:
-            raise PangaeaError(f"{study} searches on {opened.task['name']!r}, not on {task.name!r}")
-    on = find_task(name) if task is None else task
+        on = known_task(name, study) if task is None else find_task(task)
+        _check_same(opened, on)
     return _drive(
         on,
-        Place(**given),
-        judging(judge, on, name),
+        place,
+        judging(judge, {} if task is None else carried(on, name), place),
         watch or _Calling(callback),
         lambda: Study.resume(study),
     )
@@ -90,32 +105,78 @@ def chosen_settings(
 ) -> tuple[Task, Settings]:
     """The task, and the settings of a search on it."""
     file = {} if settings_file is None else told.read(settings_file)
-    where = file.get("task", DEFAULT_TASK) if task is None else task
+    where = file.get("task", DEFAULT) if task is None else task
     on = find_task(where)
-    name = settled(where) if isinstance(where, str) else on.name
+    name = settled(where) if isinstance(where, str) else name_of(on)
+    if isinstance(on, OwnTask) and built_in(name) is not None:
+        raise PangaeaError(f"{name} is the name of a task that is built in: choose another")
     return on, told.settings(given | {"task": name}, on, file)
 
 
-def judging(judge: Judge, task: Task, name: str) -> Judge:
-    """The judge; with the task itself, if no worker would find it by its name."""
-    if judge is not train_and_judge:
-        return judge
+def carried(task: Task, name: str) -> dict[str, Task]:
+    """The task itself by its name, if no worker would find it by that."""
     try:
-        findable = find_task(name) is not None
+        same = find_task(name)
     except PangaeaError:
-        findable = False
-    return judge if findable else partial(train_and_judge, given=task)
+        return {name: task}
+    alike = ":" not in name and same.about() == task.about()
+    return {} if same is task or alike else {name: task}
+
+
+def known_task(name: str, study: Path | str) -> Task:
+    """The task of a study by the name that it keeps."""
+    if ":" not in name and built_in(name) is None:
+        raise PangaeaError(
+            f"{study} searches on the task {name}, which stands in no file: in Python, give it "
+            "again with task=…"
+        )
+    return find_task(name)
+
+
+def _check_same(study: Study, task: Task) -> None:
+    """A task that has become another one since the study was begun would spoil it."""
+    if task.name != study.task["name"]:
+        raise PangaeaError(
+            f"{study.path} searches on {study.task['name']!r}, not on {task.name!r}: begin a new "
+            "study, or give the task its former name"
+        )
+    before, now = study.goal, task.goal
+    if (before.label(), before.maximised) != (now.label(), now.maximised):
+        raise PangaeaError(
+            f"{study.path} was begun to {before.verb} {before.label()}, but {task.name} is now to "
+            f"{now.verb} {now.label()}: begin a new study, or bring the former goal back"
+        )
+
+
+@contextmanager
+def judging(judge: Judge, tasks: Mapping[str, Task], place: Place) -> Iterator[Judge]:
+    """The judge that was asked for, or the one that trains, with these tasks."""
+    if judge is train_and_judge:
+        with parcel.judging(tasks, place) as judge:
+            yield judge
+    else:
+        yield judge
 
 
 def _drive(
-    task: Task, place: Place, judge: Judge, watch: Watch, opened: Callable[[], Study]
+    task: Task,
+    place: Place,
+    judge: AbstractContextManager[Judge],
+    watch: Watch,
+    opened: Callable[[], Study],
+    rehearsed: Settings | None = None,
 ) -> Study:
-    """Prepare, start the workers, search to the end."""
+    """Prepare, start the workers, try the task with these settings, search to the end."""
+    if (danger := exposed(place.cluster)) is not None:
+        watch.note(danger)
     if place.cluster is None:
         task.prepare()
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
-        workers = stack.enter_context(engine(judge, place.suited(task)))
+        ready = stack.enter_context(judge)
+        workers = stack.enter_context(engine(ready, place.suited(task)))
+        if rehearsed is not None:
+            watch.note(DryRun(task, rehearsed, workers, stop).run())
         study = stack.enter_context(opened())
         Search(study, runner(study, workers, watch, stop)).run()
     return Study.open(study.path)

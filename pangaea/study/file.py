@@ -7,12 +7,14 @@ number may read. A change is on the disk (`synchronous=FULL`) before anything fo
 import contextlib
 import fcntl
 import os
+import shutil
 import socket
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pangaea.errors import PangaeaError
+from pangaea.files import replacing
 from pangaea.study import migration
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
@@ -77,16 +79,22 @@ _REMOTE = (
 )
 
 
-def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connection, "Lock"]:
-    """A new file, there at once and whole, or not at all; and the right to write it."""
+def check_free(path: Path) -> None:
+    """Raise if there cannot be a new file."""
     if not path.parent.is_dir():
         raise PangaeaError(f"the folder {path.parent} does not exist: make it, or choose another")
+    if path.exists():
+        raise PangaeaError(
+            f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
+        )
+
+
+def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connection, "Lock"]:
+    """A new file, there at once and whole, or not at all; and the right to write it."""
+    check_free(path)
     lock = Lock(path)
     try:
-        if path.exists():
-            raise PangaeaError(
-                f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
-            )
+        check_free(path)
         for left in (_beside(path, "-wal"), _beside(path, "-journal")):
             if left.exists():
                 raise PangaeaError(
@@ -138,7 +146,7 @@ def read(path: Path) -> sqlite3.Connection:
         if connection.execute("pragma user_version").fetchone()[0] == SCHEMA_VERSION:
             return connection
         with contextlib.closing(connection):
-            return _migrated(connection)
+            return _migrated(connection, path)
 
 
 def _reading(path: Path) -> sqlite3.Connection:
@@ -277,12 +285,19 @@ def _version(path: Path) -> int:
         return int(version)
 
 
-def _migrated(old: sqlite3.Connection) -> sqlite3.Connection:
+def _migrated(old: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     """The same study in memory, in today's schema."""
     memory = sqlite3.connect(":memory:", isolation_level=None)
-    old.backup(memory)
-    migration.migrate(memory, SCHEMA)
-    memory.execute(f"pragma user_version={SCHEMA_VERSION}")
+    try:
+        old.backup(memory)
+        migration.migrate(memory, SCHEMA)
+        memory.execute(f"pragma user_version={SCHEMA_VERSION}")
+    except sqlite3.Error:
+        memory.close()
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        memory.close()
+        raise PangaeaError(f"{path} is damaged: {type(error).__name__}: {error}") from None
     return memory
 
 
@@ -294,14 +309,29 @@ def _migrate(path: Path) -> None:
         version = old.execute("pragma user_version").fetchone()[0]
         kept, aside = _beside(path, f".schema-{version}"), _beside(path, ".new")
         aside.unlink(missing_ok=True)
-        with contextlib.closing(_migrated(old)) as memory:
+        with contextlib.closing(_migrated(old, path)) as memory:
             with contextlib.closing(_connect(aside, "mode=rwc")) as new:
                 memory.backup(new)
             _sync(aside)
-    if not kept.exists():
-        os.link(path, kept)
-    aside.rename(path)
-    _sync(path.parent)
+    try:
+        if not kept.exists():
+            _keep(path, kept)
+        aside.rename(path)
+        _sync(path.parent)
+    except OSError as error:
+        raise PangaeaError(
+            f"{path} cannot be migrated: {error.strerror}. It is as it was: make room beside it, "
+            f"then `pangaea resume {path}`"
+        ) from None
+
+
+def _keep(path: Path, name: Path) -> None:
+    """The same file under another name; a copy where a file has but one."""
+    try:
+        os.link(path, name)
+    except OSError:
+        with path.open("rb") as whole, replacing(name) as copy:
+            shutil.copyfileobj(whole, copy)
 
 
 def _remote(path: Path) -> bool:

@@ -13,14 +13,16 @@ from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.paper import FIGURES
 from pangaea.functions.parser import parse
 from pangaea.locating import settled
-from pangaea.study.driver import runner
+from pangaea.study.driver import carried, judging, known_task, runner
 from pangaea.study.runner import Stop, Watch
 from pangaea.study.settings import settings
 from pangaea.study.stages import GENERAL
 from pangaea.study.study import RERANKED, TESTED, Study, Wanted
 from pangaea.tasks.evaluate import own_seeds
+from pangaea.tasks.finding import name_of
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.task import Task
+from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import Judge
 from pangaea.workers.judge import judge as train_and_judge
@@ -38,7 +40,7 @@ class _Member(NamedTuple):
 
 def general(
     studies: Sequence[Path | str],
-    tasks: Sequence[str] | None = None,
+    tasks: Sequence[Task | str] | None = None,
     *,
     out: Path | str = "general.study",
     runs: int = 2,
@@ -49,23 +51,29 @@ def general(
     """The studies' top tens scored on every task; a row for each function, the general ones first.
 
     The runs are kept in the file `out`; the same call goes on with what is in it. `given` says
-    where they happen, as for a search.
+    where they happen, as for a search. Tasks are their names, or objects.
     """
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     if given:
         raise TypeError(f"general() got an unexpected keyword argument {min(given)!r}")
     pool, taken, searched = _pool(studies)
-    on = {name: find_task(name) for name in dict.fromkeys(map(settled, tasks or searched))}
+    on = _on(tasks, searched)
+    given_tasks = {n: t for name, task in on.items() for n, t in carried(task, name).items()}
+    watch = watch or Watch()
+    if (danger := exposed(place.cluster)) is not None:
+        watch.note(danger)
     if place.cluster is None:
         for task in on.values():
             task.prepare()
     several = next((task for task in on.values() if task.fast_on_gpu), next(iter(on.values())))
     with (
         Stop() as stop,
-        engine(judge, place.suited(several)) as workers,
+        judging(judge, given_tasks, place) as ready,
+        engine(ready, place.suited(several)) as workers,
         _kept(Path(out), *next(iter(on.items()))) as study,
     ):
-        runner(study, workers, watch or Watch(), stop).complete(
+        all_runs = runner(study, workers, watch, stop)
+        all_runs.complete(
             [
                 _wanted(name, task, member, seed)
                 for name, task in on.items()
@@ -73,8 +81,17 @@ def general(
                 for seed in own_seeds(0, f"{name}/{member.function}", runs)
             ]
         )
+        all_runs.clear()
         scores = _scores(study, on)
     return _rows(scores, on, taken)
+
+
+def _on(tasks: Sequence[Task | str] | None, searched: Mapping[str, str]) -> dict[str, Task]:
+    """The tasks by the names under which runs are kept; those of the studies, if none are given."""
+    if not tasks:
+        return {name: known_task(name, study) for name, study in searched.items()}
+    chosen = [(settled(t) if isinstance(t, str) else name_of(t), find_task(t)) for t in tasks]
+    return dict(chosen)
 
 
 def _wanted(name: str, task: Task, member: _Member, seed: int) -> Wanted:
@@ -90,14 +107,17 @@ def _wanted(name: str, task: Task, member: _Member, seed: int) -> Wanted:
     )
 
 
-def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], list[str]]:
-    """The top tens together, no two equivalent; the marks of those already chosen; the tasks."""
+def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], dict[str, str]]:
+    """The top tens together, no two equivalent; the marks of those already chosen; the tasks.
+
+    These are names, each with a study that searched on it.
+    """
     pool: dict[str, _Member] = {}
     taken: set[str] = set()
-    tasks = []
+    tasks: dict[str, str] = {}
     for path in studies:
         with Study.open(path) as study:
-            tasks.append(study.settings.task)
+            tasks.setdefault(study.settings.task, str(path))
             for trial in top(study.trials(), RERANKED):
                 member = _Member(trial.text, study.settings.scope)
                 pool.setdefault(fingerprint(trial.function), member)
@@ -142,7 +162,7 @@ def _rows(
         fingerprint(parse(figure.function))
         for figure in FIGURES
         if figure.group.endswith("baseline") and figure.name not in LEARNABLE
-    } | {fingerprint(parse(task.baseline)) for task in on.values()}
+    } | {fingerprint(parse(t.baseline)) for t in on.values() if t.baseline not in LEARNABLE}
     best = set(pareto(oriented))
     rows = []
     for function, by_task in scores.items():
@@ -161,4 +181,18 @@ def _rows(
                 "discarded": discarded,
             }
         )
-    return sorted(rows, key=lambda row: (not row["general"], -fmean(oriented[row["function"]])))
+    order = _comparable(oriented, on)
+    return sorted(rows, key=lambda row: (not row["general"], -fmean(order[row["function"]])))
+
+
+def _comparable(
+    oriented: dict[str, list[float]], on: Mapping[str, Task]
+) -> Mapping[str, Sequence[float]]:
+    """Scores that can be averaged: as they are for one goal, as ranks for goals that differ."""
+    if len({(task.goal.label(), task.goal.maximised) for task in on.values()}) == 1:
+        return oriented
+    columns = [sorted(column) for column in zip(*oriented.values(), strict=True)]
+    return {
+        function: [column.index(score) for column, score in zip(columns, scores, strict=True)]
+        for function, scores in oriented.items()
+    }

@@ -5,11 +5,12 @@ driver killed at any instant goes on by submitting again what has no result.
 """
 
 import signal
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -24,6 +25,10 @@ _LONELY_SECONDS = 20.0
 
 class Watch:
     """What a search tells while it runs; a display overrides what it shows."""
+
+    def note(self, text: str) -> None:
+        """Something to know before it begins."""
+        print(text, file=sys.stderr, flush=True)
 
     def stage(self, study: Study, name: str, done: int, total: int) -> None:
         """A stage begins, of which so many runs are done."""
@@ -87,10 +92,10 @@ class Runner:
         """
         if not wanted:
             return
-        stage = wanted[0].stage
-        ended = Counter(_kind(row) for row in self.study.runs(stage))
+        stages = [*dict.fromkeys(want.stage for want in wanted)]
+        ended = Counter(_kind(row) for stage in stages for row in self.study.runs(stage))
         waiting: dict[Wanted, list[Run]] = {}
-        for run in self.study.pending([stage]):
+        for run in self.study.pending(stages):
             waiting.setdefault(_kind(run.wanted._asdict()), []).append(run)
         left: list[Wanted | Run] = []
         for want in wanted:
@@ -101,7 +106,7 @@ class Runner:
                 left.append(waiting[kind].pop(0) if waiting.get(kind) else want)
         if not left:
             return
-        self.watch.stage(self.study, stage, len(wanted) - len(left), len(wanted))
+        self.watch.stage(self.study, stages[0], len(wanted) - len(left), len(wanted))
 
         def more(free: int) -> list[Run]:
             now = [left.pop(0) for _ in range(min(free, len(left)))]
@@ -176,15 +181,13 @@ class Runner:
         )
 
     def clear(self) -> None:
-        """Leave no folder of checkpoints behind that has nothing in it."""
-        remove_empty(self._folder)
-
-
-def remove_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:
-        return
+        """Leave no checkpoints behind: every run has its result. What is not ours stays."""
+        for kept in self._folder.glob("run-*/seed-*.checkpoint*"):
+            with suppress(OSError):
+                kept.unlink()
+        for folder in (*self._folder.glob("run-*"), self._folder):
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _kind(row: Mapping[str, Any]) -> Wanted:

@@ -12,10 +12,9 @@ from pangaea.evolution import strategies
 from pangaea.functions.space import PRESETS, Space, space
 from pangaea.settings import Declaration, Declared, checked, declarations, setting
 from pangaea.tasks.goal import Goal
-from pangaea.tasks.task import Task
+from pangaea.tasks.task import DEFAULT, Task
 from pangaea.training.how import PRECISIONS
 
-DEFAULT_TASK = "mnist1d"
 SCOPES = ("layer", "channel", "neuron")
 
 
@@ -24,7 +23,7 @@ class Settings(Declared):
     """Of the search itself, as in the paper; those of its strategy are in `tuning`."""
 
     task: str = setting(
-        DEFAULT_TASK, "What to search on: one of `pangaea tasks`, or your own, my_task.py:task."
+        DEFAULT, "What to search on: one of `pangaea tasks`, or your own, my_task.py:task."
     )
     candidates: int = setting(1000, "C: functions to try.", least=1, most=10_000_000)
     strategy: str = setting("evolution", "How functions are proposed.", names=strategies.strategies)
@@ -129,6 +128,9 @@ def settings(
 
     A default that the strategy does not know is left out.
     """
+    for name in task.defaults:
+        if name not in known():
+            raise UnknownNameError(f"setting (a default of the task {task.name})", name, known())
     values = _named(file or {}) | _named(given)
     strategy = checked(
         known()["strategy"],

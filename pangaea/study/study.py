@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
@@ -157,6 +157,25 @@ class Study:
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """What is read inside is of one moment, whatever the driver records meanwhile."""
+        if self._connection.in_transaction:
+            yield
+            return
+        with file.sentences(self.path):
+            self._connection.execute("begin")
+        try:
+            yield
+        finally:
+            self._connection.execute("rollback")
+
+    @property
+    def last(self) -> int:
+        """The position of the last result, 0 before the first."""
+        ((position,),) = self._rows("select coalesce(max(position), 0) from results")
+        return int(position)
+
     def trials(self) -> list[Trial]:
         """The candidates that have a result, in the order in which their first ones came."""
         ((last,),) = self._rows("select max(position) from results")
@@ -243,10 +262,10 @@ class Study:
         measured = tuple(Measured(run["budget"], run["score"]) for run in ended)
         score = mean_score(measured)
         last = (ended or runs)[-1]
-        failure = None if score is not None else last["failure"]
+        why = {name: last[name] if score is None else None for name in ("failure", "detail")}
         first = {"position": ended[0]["position"]} if ended else {}
         seconds = {"seconds": sum(run["seconds"] for run in ended)} if ended else {}
-        return last | first | seconds | {"score": score, "failure": failure, "runs": len(ended)}
+        return last | first | seconds | why | {"score": score, "runs": len(ended)}
 
     def runs(self, stage: str | None = None) -> list[dict[str, Any]]:
         """The runs that have ended, of one stage or of all, in the order in which they did."""
@@ -315,7 +334,20 @@ def _no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def standing(study: Study, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+class Judged(Protocol):
+    """A study, or what was read of one: the results that decide which function is the best."""
+
+    @property
+    def goal(self) -> Goal: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def baseline_score(self) -> float | None: ...
+    def scores(self, stage: str) -> dict[str, list[float | None]]: ...
+    def validations(self) -> dict[str, list[float | None]]: ...
+
+
+def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """The best candidates in their final order, with what each stage found of them."""
     goal, baseline = study.goal, study.baseline_score
     rerank, test, full = study.scores(RERANK.name), study.scores(TEST.name), study.validations()

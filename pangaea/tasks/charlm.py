@@ -14,7 +14,7 @@ from pangaea.data.python_source import digest, symbols, windows
 from pangaea.functions.expression import Function
 from pangaea.networks.layers import ActivationFactory
 from pangaea.networks.transformer import Transformer
-from pangaea.tasks.fitted import FittedTask
+from pangaea.tasks.embedded import EmbeddedTask
 from pangaea.tasks.goal import minimize
 from pangaea.training.fit import AdamRecipe, Batches
 
@@ -26,7 +26,7 @@ _LARGE = replace(_SMALL, epochs=100, rate=1e-3)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Charlm(FittedTask):
+class Charlm(EmbeddedTask):
     """A transformer of some size; `gated`: the function is the gate of its feed-forward layers."""
 
     name: str

@@ -9,18 +9,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pangaea.activation.module import Activation, Scope, Spec, resolve
-from pangaea.data.sets import DataSet, data_set
+from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
+from pangaea.data.sets import DataSet, data_set, data_sets
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.networks import network, networks, recipe_of
+from pangaea.networks import network, networks, recipe_of, takes
 from pangaea.tasks.goal import Goal, maximize
-from pangaea.tasks.task import Task, Tell
+from pangaea.tasks.task import DEFAULT, Task, Tell
 from pangaea.training.how import How
 from pangaea.training.recipes import RECIPES, Recipe, pau
 from pangaea.training.result import TrainingResult
 from pangaea.training.train import train_seeds
 
-DEFAULT = "mnist1d"
+_DEFAULT_NETWORK = "small-cnn"
 _IMAGES = ("cifar100", "cifar10")
 _THRESHOLD = 20.0  # the paper's V, in percent
 
@@ -49,13 +49,13 @@ class Classification(Task):
     @property
     def defaults(self) -> Mapping[str, Any]:  # type: ignore[override]
         """Minutes on two cores for the default task, instead of a thousand GPU runs."""
-        if self.network != "small-cnn":
+        if self.network != _DEFAULT_NETWORK:
             return {}
         return {"strategy": "thrifty", "candidates": 200, "population": 20, "sample": 5}
 
     @property
     def fast_on_gpu(self) -> bool:  # type: ignore[override]
-        return self.network != "small-cnn"
+        return self.network != _DEFAULT_NETWORK
 
     @property
     def drops_failures(self) -> bool:  # type: ignore[override]
@@ -91,7 +91,7 @@ class Classification(Task):
 
     def train(
         self,
-        function: Spec,
+        function: FunctionLike,
         scope: str | None,
         budget: int,
         seed: int,
@@ -103,7 +103,7 @@ class Classification(Task):
 
     def train_seeds(
         self,
-        function: Spec,
+        function: FunctionLike,
         scope: str | None,
         budget: int,
         seeds: Sequence[int],
@@ -129,7 +129,7 @@ class Classification(Task):
 
     # What is trained.
 
-    def build(self, function: Spec, scope: Scope | None = None) -> nn.Module:
+    def build(self, function: FunctionLike, scope: Scope | None = None) -> nn.Module:
         """The network with the function in place of every ReLU."""
         resolved = resolve(function)
         return network(
@@ -174,18 +174,24 @@ class Classification(Task):
 
 
 def names() -> tuple[str, ...]:
-    """The default task, and the paper's networks on CIFAR."""
-    paper = [name for name in networks() if name != "small-cnn"]
-    return (DEFAULT, *(f"{net}/{data}" for data in _IMAGES for net in paper))
+    """The default task, and every listed network on the data sets whose inputs it takes."""
+    sets = dict.fromkeys((*_IMAGES, *data_sets()))
+    pairs = ((net, data) for data in sets for net in networks() if _fit(net, data))
+    return (DEFAULT, *(f"{net}/{data}" for net, data in pairs))
+
+
+def _fit(net: str, data: str) -> bool:
+    """Does the network take these inputs, and is the pair not the default task itself?"""
+    return takes(net, data_set(data).shape) and (net, data) != (_DEFAULT_NETWORK, DEFAULT)
 
 
 def find(name: str) -> Classification | None:
     """`mnist1d`, `<network>/<data set>` with any valid depth or width, or either with `/pau`."""
     plain = name.removesuffix("/pau")
-    net, _, data = ("small-cnn", "", DEFAULT) if plain == DEFAULT else plain.partition("/")
-    if plain != DEFAULT and (data not in _IMAGES or net == "small-cnn"):
-        return None
+    net, _, data = (_DEFAULT_NETWORK, "", DEFAULT) if plain == DEFAULT else plain.partition("/")
     try:
+        if plain != DEFAULT and not _fit(net, data):
+            return None
         recipe, search_epochs = RECIPES[recipe_of(net)]
         task = Classification(
             name=plain,
@@ -203,7 +209,7 @@ def find(name: str) -> Classification | None:
 
 def recipes(net: str) -> Mapping[str, Recipe]:
     """A network's recipes by their names."""
-    task = find(DEFAULT if net == "small-cnn" else f"{net}/{_IMAGES[0]}")
+    task = find(DEFAULT if net == _DEFAULT_NETWORK else f"{net}/{_IMAGES[0]}")
     if task is None:
         raise PangaeaError(f"no network is called {net!r}")
     return task.recipes

@@ -2,9 +2,10 @@
 
 from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.locating import locate
-from pangaea.tasks.classification import DEFAULT
-from pangaea.tasks.task import Task
+from pangaea.locating import locate, settled
+from pangaea.tasks.task import DEFAULT, Task
+
+_LOCATED: dict[str, Task] = {}  # those of files and modules, by where they stand
 
 
 def task(name: Task | str) -> Task:
@@ -15,10 +16,25 @@ def task(name: Task | str) -> Task:
         raise PangaeaError(f"a task is a name such as mnist1d, got {type(name).__name__}")
     if ":" in name:
         return _own(name)
+    if (known := built_in(name)) is not None:
+        return known
+    if name.endswith(".py"):
+        raise PangaeaError(f"{name} is a file: say which task of it, as in {name}:task")
+    raise UnknownNameError("task", name, tasks())
+
+
+def built_in(name: str) -> Task | None:
+    """The task of this name that comes with the package."""
     for module in scanning.modules("pangaea.tasks"):
         if hasattr(module, "find") and (known := module.find(name)) is not None:
             return known  # type: ignore[no-any-return]
-    raise UnknownNameError("task", name, tasks())
+    return None
+
+
+def name_of(task: Task) -> str:
+    """The name by which any process finds the task, if it has one; otherwise its own."""
+    places = (place for place, value in _LOCATED.items() if value is task)
+    return next(places, task.name)
 
 
 def tasks() -> tuple[str, ...]:
@@ -34,4 +50,5 @@ def _own(name: str) -> Task:
         raise PangaeaError(
             f"{name} is a {type(value).__name__}, not a task: make one with pangaea.Task(…)"
         )
+    _LOCATED[settled(name)] = value
     return value

@@ -8,6 +8,9 @@ from typing import Any
 
 from pangaea.errors import PangaeaError
 
+_MOST_DIGITS = 12  # behind the point; a float has no more to tell
+_PARTS = ("validation ", "test ")  # of the data, which a goal's name may begin with
+
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
@@ -28,6 +31,15 @@ class Goal:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if value is not None and not (number and math.isfinite(value)):
                 raise PangaeaError(f"a goal's {name} is a finite number or None, got {value!r}")
+        if not isinstance(self.unit, str) or not isinstance(self.maximised, bool):
+            raise PangaeaError(
+                "a goal's unit is a text, and maximised true or false, "
+                f"got {self.unit!r} and {self.maximised!r}"
+            )
+        if type(self.digits) is not int or not 0 <= self.digits <= _MOST_DIGITS:
+            raise PangaeaError(
+                f"a goal is printed with 0 to {_MOST_DIGITS} digits, got {self.digits!r}"
+            )
 
     # Which score is better.
 
@@ -84,10 +96,20 @@ class Goal:
         """What differences are counted in: points of a percentage, or the unit itself."""
         return "points" if self.unit == "%" else self.unit
 
+    def called(self, part: str = "") -> str:
+        """The goal on a part of the data: `validation accuracy`."""
+        name = self.name
+        for prefix in _PARTS if part else ():
+            name = name.removeprefix(prefix)
+        return f"{part} {name}".strip()
+
     def label(self, part: str = "") -> str:
         """What an axis or a column is called: `validation accuracy (%)`."""
-        name = self.name.removeprefix(f"{part} ") if part else self.name
-        return f"{part} {name}".strip() + (f" ({self.unit})" if self.unit else "")
+        return self.called(part) + (f" ({self.unit})" if self.unit else "")
+
+    @property
+    def verb(self) -> str:
+        return "maximise" if self.maximised else "minimise"
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,27 +1,56 @@
 """The user's own training function as a task."""
 
-import math
+import inspect
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import torch
 
-from pangaea.activation.module import Activation, Scope, resolve
-from pangaea.errors import PangaeaError
+from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.locating import user_code_error
+from pangaea.tasks.answer import take
 from pangaea.tasks.goal import Goal
-from pangaea.tasks.task import Task, Tell
+from pangaea.tasks.task import PARTS, Task, Tell
 from pangaea.training.how import How
 from pangaea.training.result import TrainingResult
+from pangaea.training.start import device_name, peak_memory, seeded
+from pangaea.training.train import choose_device, surroundings
 
 Train = Callable[..., Any]
+_NEEDED = ("activation", "budget", "seed")
+_OFFERED = (*_NEEDED, "part", "tell", "how", "device", "scope")
+# Of a search that people wait for: the paper's has five times as many candidates.
+_DEFAULTS = {"strategy": "thrifty", "candidates": 200, "population": 20, "sample": 5}
+
+
+class Maker:
+    """`activation()` makes a module with the function that is tried, one for each place.
+
+    `shape` and `channel_dim` are those of `Activation`. `function` and `scope` say what is tried.
+    """
+
+    def __init__(self, function: str, scope: str | None) -> None:
+        self.function = function
+        self.scope = cast("Scope | None", scope)
+
+    def __call__(
+        self, shape: int | tuple[int, ...] | None = None, channel_dim: int = 1
+    ) -> Activation:
+        if isinstance(shape, torch.Tensor):
+            raise PangaeaError(
+                "activation() makes a module, which is then called: act = activation(), act(x)"
+            )
+        return Activation(self.function, self.scope, shape, channel_dim)
 
 
 class OwnTask(Task):
     """`train(activation, budget, seed)` gives a score, or a dict with `score`, `test` and more.
 
-    `activation()` makes a module with the function that is tried, one for each place; its arguments
-    are those of `Activation` behind the function and scope.
+    It is called by these names, and gets whichever of `part`, `tell`, `how`, `device` and `scope`
+    it has parameters for. Every generator is seeded before it.
     """
 
     def __init__(
@@ -30,14 +59,17 @@ class OwnTask(Task):
         train: Train,
         *,
         goal: Goal,
-        baseline: str = "relu",
+        baseline: FunctionLike = "relu",
         budgets: Mapping[str, int] | None = None,
         unit: str = "epochs",
         prepare: Callable[[], object] | None = None,
         defaults: Mapping[str, Any] | None = None,
+        recipe: Mapping[str, Any] | None = None,
+        fast_on_gpu: bool = True,
     ) -> None:
-        if not callable(train):
-            raise PangaeaError(f"a task's train is a function, got {type(train).__name__}")
+        """`prepare` brings the data before several workers want it; `recipe` is kept as it is."""
+        if not isinstance(name, str) or not name.strip() or ":" in name:
+            raise PangaeaError(f"a task's name is a text without a colon, got {name!r}")
         if not isinstance(goal, Goal):
             raise PangaeaError(
                 "a task's goal is maximize(…) or minimize(…), such as minimize('validation loss'), "
@@ -45,19 +77,20 @@ class OwnTask(Task):
             )
         self.name, self.goal, self.unit = name, goal, unit
         self.baseline = str(resolve(baseline))
-        self.budgets = dict(budgets or {"search": 1, "full": 1})
-        if not {"search", "full"} <= set(self.budgets):
-            raise PangaeaError(
-                f"a task has the budgets search and full, got {', '.join(self.budgets) or 'none'}"
-            )
+        self.budgets = _budgets(budgets)
         for value in self.budgets.values():
             self.budget(value)
-        self.defaults = dict(defaults or {})
-        self._train, self._prepare = train, prepare
+        self.defaults = _DEFAULTS | dict(defaults or {})
+        self.fast_on_gpu = fast_on_gpu
+        self._train, self._prepare, self._recipe = train, prepare, recipe
+        self._wanted = _wanted(train)
 
     def prepare(self) -> None:
         if self._prepare is not None:
-            self._prepare()
+            try:
+                self._prepare()
+            except Exception as error:
+                raise user_code_error("prepare() failed", error, self.name) from error
 
     def train(
         self,
@@ -69,48 +102,98 @@ class OwnTask(Task):
         tell: Tell,
         how: How,
     ) -> TrainingResult:
+        if part not in PARTS:
+            raise UnknownNameError("part of the data", part, PARTS)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise PangaeaError(f"a seed is a whole number from 0, got {seed!r}")
+        device = choose_device(how.device)
         result = TrainingResult(
-            task=self.name, function=function, scope=scope, budget=budget, seed=seed, part=part
+            task=self.name,
+            function=function,
+            scope=scope,
+            budget=budget,
+            seed=seed,
+            part=part,
+            device=device_name(device),
         )
-        resolved = resolve(function)
-
-        def activation(*args: Any, **more: Any) -> Activation:
-            tell(0.0)
-            return Activation(resolved, cast("Scope | None", scope), *args, **more)
-
+        offered = {
+            "activation": Maker(function, scope),
+            "budget": self.budget(budget),
+            "seed": seed,
+            "part": part,
+            "tell": tell,
+            "how": how,
+            "device": device,
+            "scope": scope,
+        }
         started = time.perf_counter()
-        torch.manual_seed(seed)
-        answer = self._train(activation, budget, seed)
-        result.seconds = time.perf_counter() - started
-        values = dict(answer) if isinstance(answer, Mapping) else {"score": answer}
-        if part == "test" and "test" in values:
-            values["validation"] = values.pop("score", None)
-            values["score"] = values.pop("test")
-        self._judge(result, values)
+        with surroundings(device), seeded(seed):
+            answer = self._answer({name: offered[name] for name in self._wanted}, how)
+        result.seconds, result.peak_memory = time.perf_counter() - started, peak_memory(device)
+        take(answer, result, self.goal)
         return result
 
-    def _judge(self, result: TrainingResult, values: dict[str, Any]) -> None:
-        """The score, or why it is none; whatever else is a number is kept beside it."""
-        score = _number(values.pop("score", None))
-        result.values = {
-            str(name): number
-            for name, value in values.items()
-            if (number := _number(value)) is not None and math.isfinite(number)
-        }
-        if score is None:
-            result.failure = "no score"
-            result.detail = f"train returned no number for the {self.goal.name}"
-        elif not math.isfinite(score):
-            result.failure, result.detail = "diverged", f"the {self.goal.name} was {score}"
-        else:
-            result.score = score
+    def _answer(self, given: Mapping[str, Any], how: How) -> Any:
+        """What the user's code returns; what goes wrong in it is theirs."""
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            torch.cuda.reset_peak_memory_stats()
+        try:
+            return self._train(**given)
+        except torch.OutOfMemoryError as error:
+            told = ". ".join(str(error).split(". ")[:2])  # with the memory asked for
+            return {"failure": "out of memory", "detail": told}
+        except (Exception, SystemExit) as error:
+            function = given["activation"].function
+            raise user_code_error(f"train failed with {function}", error, self.name) from error
+        finally:
+            if how.passing and how.checkpoints is not None:
+                shutil.rmtree(how.checkpoints, ignore_errors=True)
+
+    def about(self) -> dict[str, Any]:
+        return super().about() | ({} if self._recipe is None else {"recipe": dict(self._recipe)})
 
 
-def _number(value: Any) -> float | None:
-    """A plain number, a NumPy one or a tensor of one element; None for anything else."""
-    if isinstance(value, str | bytes | bool) or value is None:
-        return None
+def _wanted(train: Any) -> tuple[str, ...]:
+    """The names by which a train function is called, of those that are offered."""
+    if not callable(train):
+        raise PangaeaError(f"a task's train is a function, got {type(train).__name__}")
     try:
-        return float(value)
-    except (TypeError, ValueError, RuntimeError, OverflowError):
-        return None
+        signature = inspect.signature(train)
+    except (TypeError, ValueError):
+        raise PangaeaError(
+            f"a task's train is a function with the parameters {', '.join(_NEEDED)}, got {train!r}"
+        ) from None
+    kinds = {p.kind for p in signature.parameters.values()}
+    everything = inspect.Parameter.VAR_KEYWORD in kinds
+    named = {
+        name: p
+        for name, p in signature.parameters.items()
+        if p.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    }
+    missing = [name for name in _NEEDED if name not in named and not everything]
+    if missing:
+        raise PangaeaError(
+            f"train is called as train(activation=…, budget=…, seed=…), but yours is "
+            f"train{signature}: it has no parameter {' and no '.join(missing)}"
+        )
+    for name, parameter in signature.parameters.items():
+        positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+        unknown = name in named and name not in _OFFERED
+        if (positional or unknown) and parameter.default is inspect.Parameter.empty:
+            raise PangaeaError(
+                f"train{signature} needs {name}, which nobody gives: give it a default; what is "
+                f"given by name is {', '.join(_OFFERED)}"
+            )
+    return tuple(name for name in _OFFERED if everything or name in named)
+
+
+def _budgets(given: Any) -> dict[str, int]:
+    example = 'budgets={"search": 3, "full": 20}'
+    if not isinstance(given, Mapping):
+        raise PangaeaError(f"a task needs its budgets, such as {example}, got {given!r}")
+    if not {"search", "full"} <= set(given):
+        raise PangaeaError(
+            f"a task has the budgets search and full, such as {example}, "
+            f"got {', '.join(map(str, given)) or 'none'}"
+        )
+    return dict(given)

@@ -18,7 +18,7 @@ from pangaea.functions.expression import Function
 from pangaea.networks.gain import gain
 from pangaea.networks.layers import ActivationFactory
 from pangaea.networks.mlp import mlp
-from pangaea.tasks.fitted import FittedTask
+from pangaea.tasks.embedded import EmbeddedTask
 from pangaea.tasks.goal import minimize
 from pangaea.training.fit import AdamRecipe, Batches
 
@@ -29,7 +29,7 @@ _FIRST = {"training": 0, "validation": 10_000, "test": 20_000}  # points of the 
 STEPS = 50  # of an epoch, each with every point
 
 
-class Pinn(FittedTask):
+class Pinn(EmbeddedTask):
     """Convection, judged by how far the network is from the solution."""
 
     name = "pinn"
@@ -49,7 +49,7 @@ class Pinn(FittedTask):
         return Wave(mlp(activation, 3, WIDTHS, 1, gain(function)))
 
     def batches(self, generator: torch.Generator, device: torch.device) -> Batches:
-        return _Whole(places("training").to(device))
+        return _FullBatch(places("training").to(device))
 
     def loss(self, model: nn.Module, batch: Tensor) -> Tensor:
         """How wrong the equation is."""
@@ -94,7 +94,7 @@ def places(part: str) -> Tensor:
     return (unit * torch.tensor([2 * math.pi, 1.0], dtype=torch.float64)).float()
 
 
-class _Whole:
+class _FullBatch:
     """The same points in every step."""
 
     def __init__(self, points: Tensor) -> None:

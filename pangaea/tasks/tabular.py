@@ -8,12 +8,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pangaea.activation.learnable import Learnable
-from pangaea.data.friedman import PROBLEMS, Samples, samples
+from pangaea.data.friedman import PROBLEMS, Rows, rows
 from pangaea.functions.expression import Function
 from pangaea.networks.gain import gain
 from pangaea.networks.layers import ActivationFactory
 from pangaea.networks.mlp import mlp
-from pangaea.tasks.fitted import FittedTask
+from pangaea.tasks.embedded import EmbeddedTask
 from pangaea.tasks.goal import maximize
 from pangaea.training.fit import AdamRecipe, Batches
 
@@ -21,7 +21,7 @@ WIDTHS = (64, 64, 64)
 BATCH = 128
 
 
-class Tabular(FittedTask):
+class Tabular(EmbeddedTask):
     """One of Friedman's three problems, the first unless a number says otherwise."""
 
     baseline = "relu(x)"
@@ -43,14 +43,14 @@ class Tabular(FittedTask):
         return mlp(activation, len(PROBLEMS[self.problem].low), WIDTHS, 1, gain(function))
 
     def batches(self, generator: torch.Generator, device: torch.device) -> Batches:
-        return _Shuffled(samples(self.problem, "training"), generator, device)
+        return _Shuffled(rows(self.problem, "training"), generator, device)
 
-    def loss(self, model: nn.Module, batch: Samples) -> Tensor:
+    def loss(self, model: nn.Module, batch: Rows) -> Tensor:
         return F.mse_loss(model(batch.inputs)[:, 0], batch.targets)
 
     def score(self, model: nn.Module, part: str, device: torch.device) -> float:
         """1 − the squared error of the network over that of the mean."""
-        judged = samples(self.problem, part)
+        judged = rows(self.problem, part)
         outputs = model(judged.inputs.to(device))[:, 0].double().cpu()
         targets = judged.targets.double()
         spread = (targets - targets.mean()).square().sum()
@@ -58,19 +58,19 @@ class Tabular(FittedTask):
 
 
 class _Shuffled:
-    """The samples in a new order every epoch."""
+    """The rows in a new order every epoch."""
 
-    def __init__(self, all_of: Samples, generator: torch.Generator, device: torch.device) -> None:
-        self.samples = Samples(all_of.inputs.to(device), all_of.targets.to(device))
+    def __init__(self, all_of: Rows, generator: torch.Generator, device: torch.device) -> None:
+        self.rows = Rows(all_of.inputs.to(device), all_of.targets.to(device))
         self.generator, self.device = generator, device
 
     def __len__(self) -> int:
-        return len(self.samples.inputs) // BATCH
+        return len(self.rows.inputs) // BATCH
 
-    def __iter__(self) -> Iterator[Samples]:
-        order = torch.randperm(len(self.samples.inputs), generator=self.generator)
+    def __iter__(self) -> Iterator[Rows]:
+        order = torch.randperm(len(self.rows.inputs), generator=self.generator)
         for some in torch.split(order.to(self.device), BATCH):
-            yield Samples(self.samples.inputs[some], self.samples.targets[some])
+            yield Rows(self.rows.inputs[some], self.rows.targets[some])
 
 
 _NAMES = {"tabular": 1, "tabular-2": 2, "tabular-3": 3}

@@ -13,6 +13,7 @@ Tell = Callable[[float], None]
 """Told now and then what part of a run is done; it raises if the run has to stop."""
 
 PARTS = ("validation", "test")
+DEFAULT = "mnist1d"  # the task that is meant where none is named
 
 
 class Task(ABC):

@@ -51,6 +51,15 @@ def load(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
+def remove(path: Path) -> None:
+    """Leave nothing of a run's checkpoints: these two files, and their folder if it was theirs."""
+    for kept in (path, _previous(path)):
+        with suppress(OSError):
+            kept.unlink()
+    with suppress(OSError):  # whatever else is in it is not ours
+        path.parent.rmdir()
+
+
 def _previous(path: Path) -> Path:
     return path.with_name(path.name + ".previous")
 

@@ -1,12 +1,13 @@
-"""A plain training loop for any network: AdamW with a warm-up and a cosine.
+"""A plain training loop for any network: AdamW or SGD with a warm-up and a cosine.
 
 It knows nothing of tasks: a network, batches and a loss in; curves, or why it failed, out.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor, nn
@@ -26,14 +27,13 @@ class Batches(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdamRecipe:
-    """How a network is fitted, as plain data."""
+class CosineRecipe(ABC):
+    """How a network is fitted, as plain data: the rate rises, then falls along a cosine."""
 
     epochs: int
     rate: float
     warmup: float = 0.1  # the part of the steps in which the rate rises, before the cosine
     weight_decay: float = 0.0
-    betas: tuple[float, float] = (0.9, 0.999)
     clip: float | None = 1.0  # the largest norm of the gradients
     judge_every: int = 1  # epochs between two points of the validation curve
 
@@ -47,10 +47,33 @@ class AdamRecipe:
             return self.rate * share / self.warmup
         return self.rate * (1 + math.cos(math.pi * (share - self.warmup) / (1 - self.warmup))) / 2
 
-    def compressed(self, epochs: int) -> "AdamRecipe":
+    def compressed(self, epochs: int) -> Self:
         """The whole schedule in so many epochs: compressed, never cut off."""
         ratio = min(1.0, epochs / self.epochs)
         return replace(self, epochs=epochs, judge_every=max(1, round(self.judge_every * ratio)))
+
+    @abstractmethod
+    def optimizer(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+        """What moves these groups of parameters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdamRecipe(CosineRecipe):
+    betas: tuple[float, float] = (0.9, 0.999)
+
+    def optimizer(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(groups, lr=self.rate, betas=self.betas, fused=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGDRecipe(CosineRecipe):
+    momentum: float = 0.9
+
+    def optimizer(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+        nesterov = self.momentum > 0
+        return torch.optim.SGD(
+            groups, lr=self.rate, momentum=self.momentum, nesterov=nesterov, fused=True
+        )
 
 
 @dataclass(kw_only=True)
@@ -85,7 +108,7 @@ def fit(
     model: nn.Module,
     batches: Batches,
     loss: Loss,
-    recipe: AdamRecipe,
+    recipe: CosineRecipe,
     *,
     judge: Callable[[], float] | None = None,
     tell: Callable[[float], None] = lambda share: None,
@@ -122,12 +145,11 @@ def _epochs(
     model: nn.Module,
     batches: Batches,
     loss: Loss,
-    recipe: AdamRecipe,
+    recipe: CosineRecipe,
     judge: Callable[[], float] | None,
     tell: Callable[[float], None],
 ) -> None:
-    groups = parameter_groups(model, recipe.weight_decay)
-    optimizer = torch.optim.AdamW(groups, lr=recipe.rate, betas=recipe.betas, fused=True)
+    optimizer = recipe.optimizer(parameter_groups(model, recipe.weight_decay))
     activations = [m for m in model.modules() if isinstance(m, Activation)]
     device = next(model.parameters()).device
     steps = len(batches)

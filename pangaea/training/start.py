@@ -1,6 +1,9 @@
 """What a run starts from: its seeds, its data on the device, its groups of parameters."""
 
+import contextlib
+import random
 import resource
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,20 @@ from pangaea.training.recipes import Recipe
 def derived_seed(seed: int, purpose: int) -> int:
     """Independent seeds for the weights, the order of the data and the noise of a run."""
     return int(np.random.SeedSequence((seed, purpose)).generate_state(1, np.uint64)[0] >> 1)
+
+
+@contextlib.contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Python's, NumPy's and torch's generators from this seed; those of the first two come back."""
+    python, numpy = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(derived_seed(seed, 0) % 2**32)
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
 
 
 def peak_memory(device: torch.device) -> int:

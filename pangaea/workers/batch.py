@@ -7,14 +7,17 @@ is submitted again. (dask-jobqueue by itself does so only for jobs of one worker
 import asyncio
 import contextlib
 import math
+import os
 import shutil
 import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError
+from pangaea.workers import credentials, dask_inside
 
 _PRELOAD_NANNY = "pangaea.workers.nanny"
 _LOOK_SECONDS = 10.0
@@ -60,7 +63,7 @@ class Jobs:
         self._came: set[str] = set()  # the jobs of which a worker was here
         self._in_vain = 0  # how often jobs have ended without, since one came
         for _ in range(count):
-            self.worker_spec.update(self.new_worker_spec())
+            dask_inside.want_job(self)
         self.sync(self._submit)
 
     def tend(self: Any) -> None:
@@ -91,11 +94,12 @@ class Jobs:
             await asyncio.sleep(0.01)
 
     async def _look(self: Any) -> None:
-        here = self._with_workers()
+        here = dask_inside.jobs_with_workers(self)
         if not here <= self._came:
             self._came |= here
             self._in_vain = 0
-        ended = await self._ended([name for name in self.worker_spec if name not in here])
+        absent = [name for name in dask_inside.jobs_wanted(self) if name not in here]
+        ended = await self._ended(absent)
         if not ended:
             return
         if not self._came.issuperset(ended):
@@ -106,17 +110,9 @@ class Jobs:
                 "why, and docs/cluster.md where to look; then resume the study"
             )
         for name in ended:
-            self.worker_spec.update(self.new_worker_spec())
-            del self.worker_spec[name]
+            dask_inside.want_job(self)
+            dask_inside.drop_job(self, name)
         await self._submit()
-
-    def _with_workers(self: Any) -> set[str]:
-        """The jobs of which at least one worker is here."""
-        return {
-            name
-            for name, job in self.worker_spec.items()
-            if not self.observed.isdisjoint(f"{name}{part}" for part in job.get("group", [""]))
-        }
 
     async def _ended(self: Any, names: Sequence[str]) -> list[str]:
         """Which of these jobs are not in the queue; none as far as is known, if it is silent."""
@@ -129,27 +125,43 @@ class Jobs:
             )
         except OSError:
             return []
-        said, _ = await self._asked.communicate()
+        listing, _ = await self._asked.communicate()
         if self._asked.returncode != 0:
             return []
-        listed = said.decode().split()
-        return [n for n in names if n not in self.workers or self.workers[n].job_id not in listed]
+        numbers = listing.decode().split()
+        return [name for name in names if dask_inside.job_number(self, name) not in numbers]
 
     async def _submit(self: Any) -> None:
         """Submit what is missing; what is refused is tried again later, if there are others."""
-        from distributed import Status
-
         try:
-            await self
+            await dask_inside.submit_jobs(self)
         except (RuntimeError, ValueError, OSError) as error:
             refusal = str(error).strip().splitlines()[-1]
         else:
             return
-        for job in self.workers.values():
-            if job.job_id is None:
-                job.status = Status.failed
-        if all(job.job_id is None for job in self.workers.values()):
+        if dask_inside.give_up_refused_jobs(self):
             raise PangaeaError(f"{self.title} takes no job of this search: {refusal}")
+
+
+def _configured(name: str, key: str) -> Any:
+    """What `jobqueue.yaml` has to say."""
+    import dask
+
+    return dask.config.get(f"jobqueue.{name}.{key}", None)
+
+
+@contextlib.contextmanager
+def _credentials(name: str) -> Iterator[Any]:
+    """Files in a folder that jobs see: the home, unless the configuration knows a better one."""
+    shared = _configured(name, "shared-temp-directory") or "~"
+    folder = Path(os.path.expandvars(shared)).expanduser()
+    if not os.access(folder, os.W_OK):
+        raise PangaeaError(
+            f"--cluster {name} keeps a key for its jobs in {folder}, where nothing can be written: "
+            "name another folder that they see as shared-temp-directory in jobqueue.yaml"
+        )
+    with credentials.in_files(folder) as security:
+        yield security
 
 
 @contextlib.contextmanager
@@ -157,40 +169,76 @@ def jobs(
     name: str, workers: int | None, preload: str, environment: Mapping[str, str]
 ) -> Iterator[Any]:
     """A Dask cluster of jobs with so many workers, none of them left when the block ends."""
-    made = cluster(name, preload, environment)
-    with made:
-        per_job = made.new_spec["options"]["processes"]
-        made.submit(math.ceil((workers or per_job) / per_job))
-        try:
-            yield made
-        finally:
-            made.leave()
-
-
-def cluster(name: str, preload: str, environment: Mapping[str, str]) -> Any:
-    """The cluster, with no jobs yet."""
-    import dask
-
-    def said(key: str) -> Any:
-        return dask.config.get(f"jobqueue.{name}.{key}", None)
-
-    queue = QUEUES[name]
     kind = _kind(name)
+    with (
+        _credentials(name) as security,
+        cluster(name, kind, preload, environment, security) as some,
+    ):
+        per_job = dask_inside.workers_of_a_job(some)
+        some.submit(math.ceil((workers or per_job) / per_job))
+        try:
+            yield some
+        finally:
+            some.leave()
+
+
+def cluster(
+    name: str, kind: Any, preload: str, environment: Mapping[str, str], security: Any
+) -> Any:
+    """The cluster, with no jobs yet."""
+    queue = QUEUES[name]
+    _check(name, kind)
+    job = _job(name, preload, environment)
+    pages = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    # How to reach a queue elsewhere is said for the command that cancels.
+    ask, *options = queue.listing
+    tending = {
+        "title": queue.title,
+        "listing": [ask, *(_configured(name, "cancel-command-extra") or []), *options],
+    }
+    try:
+        kind.job_cls(**job)  # a cluster that is told nonsense does not end without noise
+        return type(queue.cluster, (Jobs, kind), tending)(
+            **job,
+            security=security,
+            scheduler_options=pages | (_configured(name, "scheduler-options") or {}),
+        )
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise _unfit(name, " ".join(str(error).split())) from None
+
+
+def _check(name: str, kind: Any) -> None:
+    """Are the commands here, and is there what every job needs?"""
+    queue = QUEUES[name]
     for command in (kind.job_cls.submit_command, queue.listing[0]):
         if shutil.which(command) is None:
             raise PangaeaError(
                 f"--cluster {name} needs the command {command}, which is not here: search from a "
                 f"machine that submits to {queue.title}"
             )
-    if missing := [need for need in queue.needs if said(need) is None]:
+    if missing := [need for need in queue.needs if _configured(name, need) is None]:
         raise PangaeaError(
             f"--cluster {name} needs to know the {' and '.join(missing)} of a job: "
             "~/.config/dask/jobqueue.yaml says it, and docs/cluster.md how"
         )
-    job = {
-        "processes": said("cores"),
+    cores = _configured(name, "cores")
+    if not (isinstance(cores, int) and cores > 0):
+        raise _unfit(name, f"cores must be a whole number above 0, got {cores!r}")
+
+
+def _unfit(name: str, reason: str) -> PangaeaError:
+    return PangaeaError(
+        f"--cluster {name} is configured in a way that does not work: {reason}; "
+        "docs/cluster.md shows one that does"
+    )
+
+
+def _job(name: str, preload: str, environment: Mapping[str, str]) -> dict[str, Any]:
+    """What the configuration says of a job, and what its workers need besides."""
+    return {
+        "processes": _configured(name, "cores"),
         "worker_extra_args": [
-            *(said("worker-extra-args") or []),
+            *(_configured(name, "worker-extra-args") or []),
             *("--preload", preload, "--preload-nanny", _PRELOAD_NANNY),
             # The batch system minds the memory; Dask would pause a worker that needs it.
             *("--memory-limit", "0"),
@@ -198,35 +246,15 @@ def cluster(name: str, preload: str, environment: Mapping[str, str]) -> Any:
             *("--no-dashboard", "--dashboard-address", "127.0.0.1:0"),
         ],
         "job_script_prologue": [
-            *(said("job-script-prologue") or []),
+            *(_configured(name, "job-script-prologue") or []),
             *(f"export {key}={value}" for key, value in environment.items()),
         ],
     }
-    pages = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    # How to reach a queue elsewhere is said for the command that cancels.
-    ask, *options = queue.listing
-    tending = {
-        "title": queue.title,
-        "listing": [ask, *(said("cancel-command-extra") or []), *options],
-    }
-    try:
-        if not (isinstance(said("cores"), int) and said("cores") > 0):
-            raise ValueError(f"cores must be a whole number above 0, got {said('cores')!r}")
-        kind.job_cls(**job)  # a cluster that is told nonsense does not end without noise
-        return type(queue.cluster, (Jobs, kind), tending)(
-            **job, scheduler_options=pages | (said("scheduler-options") or {})
-        )
-    except (ValueError, TypeError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
-        raise PangaeaError(
-            f"--cluster {name} is configured in a way that does not work: {reason}; "
-            "docs/cluster.md shows one that does"
-        ) from None
 
 
 def _kind(name: str) -> Any:
     """dask-jobqueue's class. Its import takes Ctrl-C for itself, which is the driver's."""
-    mine = signal.getsignal(signal.SIGINT)
+    handler = signal.getsignal(signal.SIGINT)
     try:
         import dask_jobqueue
     except ImportError:
@@ -236,5 +264,5 @@ def _kind(name: str) -> Any:
     except ValueError:
         raise PangaeaError(f"--cluster {name} is for a program's main thread alone") from None
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, mine)
+        signal.signal(signal.SIGINT, handler)
     return getattr(dask_jobqueue, QUEUES[name].cluster)

@@ -3,13 +3,11 @@
 import contextlib
 import logging
 import os
-import signal
 from collections.abc import Iterator
-from multiprocessing import spawn
 from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.workers import batch
+from pangaea.workers import batch, credentials, dask_inside
 from pangaea.workers.mps import mps, worthwhile
 from pangaea.workers.place import Place
 
@@ -36,6 +34,9 @@ _CONFIG = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.low-level-log-length": 10,
+    # Nor are there pages for whoever asks.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 
 
@@ -63,8 +64,8 @@ def client(place: Place) -> Iterator[Any]:
             here = stack.enter_context(_local(place))
             # No socket between the driver and the scheduler, which live in one process: a third
             # more instant jobs a second.
-            address: Any = here.scheduler.listeners[1].contact_address
-            options["loop"] = here.loop
+            address: Any = dask_inside.inproc_address(here)
+            options |= {"loop": here.loop, "security": here.security}
         elif where in batch.QUEUES:
             address = stack.enter_context(batch.jobs(where, place.workers, _PRELOAD, _ONE_THREAD))
         elif "://" in where:
@@ -72,10 +73,20 @@ def client(place: Place) -> Iterator[Any]:
         else:
             raise UnknownNameError("cluster", where, (*batch.QUEUES, "tcp://host:8786"))
         try:
-            made = Client(address, **options)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
+            client = Client(address, **options)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise PangaeaError(f"no Dask scheduler answers at {where}: {error}") from None
-        yield stack.enter_context(made)
+        yield stack.enter_context(client)
+
+
+def exposed(where: str | None) -> str | None:
+    """What a person should know of a scheduler that was not started here; none if all is well."""
+    if where is None or "://" not in where or where.startswith(("tls://", "wss://")):
+        return None
+    return (
+        f"whoever can reach {where} can run programs as you, for that scheduler asks nobody for a "
+        "certificate: docs/cluster.md says how to have it ask"
+    )
 
 
 def tend(client: Any) -> None:
@@ -86,70 +97,49 @@ def tend(client: Any) -> None:
 
 @contextlib.contextmanager
 def _local(place: Place) -> Iterator[Any]:
-    """Worker processes of this machine, which listen on loopback alone."""
+    """Worker processes of this machine, which listen on loopback, to each other alone."""
     from distributed import Nanny, Scheduler, SpecCluster
 
-    quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    security = credentials.in_memory()
+    quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "security": security}
     options = quiet | {
         "host": "127.0.0.1",
+        "protocol": "tls",
         "nthreads": 1,
         "memory_limit": 0,
         "preload": [_PRELOAD],
         "silence_logs": _SILENT,
     }
-    listening = {"protocol": ["tcp", "inproc"], "host": ["127.0.0.1", None]}
+    listening = {"protocol": ["tls", "inproc"], "host": ["127.0.0.1", None]}
     with contextlib.ExitStack() as stack:
         shared: dict[str, str] = {}
-        seen = [""] * (place.workers or cores())
+        gpu_of_each = [""] * (place.workers or cores())
         if place.gpus is not None:
             each = place.jobs_per_gpu or worthwhile()
-            seen = [gpu for gpu in visible(place.gpus) for _ in range(each)]
+            gpu_of_each = [gpu for gpu in visible(place.gpus) for _ in range(each)]
             shared = stack.enter_context(mps()) if each > 1 else {}
         specification = {
             number: {
                 "cls": Nanny,
                 "options": options | {"env": _ONE_THREAD | shared | {"CUDA_VISIBLE_DEVICES": gpu}},
             }
-            for number, gpu in enumerate(seen)
+            for number, gpu in enumerate(gpu_of_each)
         }
-        stack.enter_context(_without_main())
+        stack.enter_context(dask_inside.without_main())
         try:
-            made = SpecCluster(  # type: ignore[no-untyped-call]
+            cluster = SpecCluster(  # type: ignore[no-untyped-call]
                 workers=specification,
                 scheduler={"cls": Scheduler, "options": quiet | listening},
+                security=security,
                 silence_logs=_SILENT,
             )
         except RuntimeError as error:
             raise PangaeaError(
                 f"the workers cannot be started: {error.__cause__ or error}"
             ) from None
-        stack.enter_context(made)
-        stack.callback(_kill, made)
-        yield made
-
-
-def _kill(made: Any) -> None:
-    """Nobody waits for what workers may still be doing when a search ends."""
-    for nanny in made.workers.values():
-        nanny.auto_restart = False
-        if nanny.pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(nanny.pid, signal.SIGKILL)
-
-
-@contextlib.contextmanager
-def _without_main() -> Iterator[None]:
-    """A new process imports the main module by its file; a plain script would search again."""
-    whole = spawn.get_preparation_data
-
-    def prepared(name: str) -> dict[str, Any]:
-        return {key: value for key, value in whole(name).items() if not key.startswith("init_main")}
-
-    spawn.get_preparation_data = prepared
-    try:
-        yield
-    finally:
-        spawn.get_preparation_data = whole
+        stack.enter_context(cluster)
+        stack.callback(dask_inside.kill_workers, cluster)
+        yield cluster
 
 
 def visible(gpus: str) -> list[str]:
@@ -159,12 +149,12 @@ def visible(gpus: str) -> list[str]:
     count = torch.cuda.device_count()
     if count == 0:
         raise PangaeaError("there is no GPU here that torch can use: leave --gpus out")
-    here = os.environ.get("CUDA_VISIBLE_DEVICES")
-    names = here.split(",") if here else [str(i) for i in range(count)]
+    listed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = listed.split(",") if listed else [str(i) for i in range(count)]
     if gpus == "all":
         return names
-    chosen = [part.strip() for part in gpus.split(",")]
-    for name in chosen:
-        if not name.isdecimal() or int(name) >= count:
+    numbers = [part.strip() for part in gpus.split(",")]
+    for number in numbers:
+        if not number.isdecimal() or int(number) >= count:
             raise PangaeaError(f"--gpus is `all` or numbers from 0 to {count - 1}, got {gpus!r}")
-    return [names[int(name)] for name in chosen]
+    return [names[int(number)] for number in numbers]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from pangaea.errors import PangaeaError
-from pangaea.workers import cluster
+from pangaea.workers import cluster, dask_inside
 from pangaea.workers.judge import Job, Judge, Result, failed, sound, stamped
 from pangaea.workers.place import Place
 
@@ -60,7 +60,7 @@ class InProcess:
 
     def wait(self, seconds: float) -> list[tuple[Job, Result]]:
         job = self._waiting.popleft()
-        result = _judged(self._judge, job)
+        result = json.loads(_judged(self._judge, job))  # as it would come from elsewhere
         if result.get("failure") == "CUDA error":
             raise PangaeaError(
                 f"the GPU is lost to this process ({result['detail']}): resume the study; with "
@@ -87,8 +87,7 @@ class Dask:
         self._met: set[str] = set()  # workers that can load the judge
         self._slots, self._looked = 0, -math.inf
         client.subscribe_topic(_ENDED, lambda event: self._ended.put(event[1]))
-        # Dask lets 10 ms pass between two messages: 176 instant jobs a second instead of 250.
-        client.scheduler_comm.interval = 0.001
+        dask_inside.hurry(client)
         self._look()
 
     @property
@@ -108,10 +107,10 @@ class Dask:
         self._look()
         ended = []
         with contextlib.suppress(queue.Empty):
-            said = self._next(seconds)
+            event = self._next(seconds)
             while True:
-                ended += self._taken(*said)
-                said = self._ended.get_nowait()
+                ended += self._taken(*event)
+                event = self._ended.get_nowait()
         return ended
 
     def _next(self, seconds: float) -> tuple[str, str, str]:
@@ -156,18 +155,17 @@ class Dask:
         """A new worker that cannot load the judge would close at its first job, without a word."""
         if not workers:
             return
-        how = {"workers": workers, "on_error": "return", "callback_timeout": _GRACE_SECONDS}
         try:
-            said = self._client.sync(self._client._run, _ready, self._judge, **how)
+            answers = dask_inside.ask(self._client, workers, _GRACE_SECONDS, _ready, self._judge)
         except TimeoutError:  # deep in C code for another driver
-            said = dict.fromkeys(workers)
-        for worker, word in said.items():
-            if not isinstance(word, Exception):
+            answers = dict.fromkeys(workers)
+        for worker, answer in answers.items():
+            if not isinstance(answer, Exception):
                 self._met.add(worker)
-            elif not isinstance(word, OSError):  # that would be a worker that has just died
+            elif not isinstance(answer, OSError):  # that would be a worker that has just died
                 raise PangaeaError(
-                    f"the worker {worker} cannot run a search ({word}): it needs the packages that "
-                    "the driver has"
+                    f"the worker {worker} cannot run a search ({answer}): it needs the packages "
+                    "that the driver has"
                 )
 
     def _failed(self, future: Any, job: Job) -> Result:
@@ -210,32 +208,25 @@ class Dask:
             self._client.run(_kill, workers=[worker], nanny=True)
 
 
-def _judged(judge: Judge, job: Job) -> Result:
-    """What the judge says; an error of its own, or nonsense, is a result too."""
+def _judged(judge: Judge, job: Job) -> str:
+    """What the judge says, as JSON; an error of its own, or nonsense, is a result too."""
     started = time.time()
     try:
         result = sound(judge(job))
+        return json.dumps(result if "finished" in result else stamped(result, started, None))
     except Exception as error:
         result = failed("exception", f"{type(error).__name__}: {error}"[:2000])
-    return result if "finished" in result else stamped(result, started, None)
+        return json.dumps(stamped(result, started, None))
 
 
 def _at_worker(judge: Judge, job: Job) -> tuple[str, str]:
     from distributed import get_worker
 
     worker = get_worker()
-    text = _text(_judged(judge, job))
+    text = _judged(judge, job)
     short = text if len(text) < _LONG else ""
     worker.log_event(_ENDED, (worker.get_current_task(), worker.address, short))
     return worker.address, text
-
-
-def _text(result: Result) -> str:
-    try:
-        return json.dumps(result, allow_nan=False)
-    except (TypeError, ValueError) as error:  # no plain data
-        why = f"the result cannot be sent: {error}"[:2000]
-        return json.dumps(stamped(failed("exception", why), time.time(), None))
 
 
 def _ready(judge: Judge) -> None:

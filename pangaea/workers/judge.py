@@ -6,10 +6,11 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
+from pangaea.errors import PangaeaError, UserCodeError
 from pangaea.tasks.task import Task
 from pangaea.training.how import How
 
@@ -43,33 +44,33 @@ _BROKEN = ("CUDA error", "CUDNN_STATUS", "cuDNN error", "CUBLAS_STATUS")
 _CURVES = ("loss", "training", "validation", "parameters")
 
 
-class _OverTimeError(Exception):
-    pass
+class _OverTimeError(BaseException):
+    """Passes through a user's `except Exception`."""
 
 
-def judge(job: Job, given: Task | None = None) -> Result:
-    """Train; whatever happens is a result. A task that has no name to find it by is given."""
+def judge(job: Job, given: Mapping[str, Task] | None = None) -> Result:
+    """Train; whatever happens is a result. Tasks that cannot be found by their name are given."""
     with _TURN:
         started = time.time()
         deadline = math.inf if job.limit is None else time.monotonic() + job.limit
         try:
-            result = _train(job, given, deadline)
+            result = _train(job, given or {}, deadline)
         except _OverTimeError:
             result = failed("time limit", f"not done after {job.limit:.0f} s")
         except Exception as error:
             reason = "CUDA error" if _context_lost(error) else "exception"
-            result = failed(reason, _last_lines(error))
+            result = failed(reason, _brief(error)) | {"traceback": str(error)}
         return stamped(result, started, f"{socket.gethostname()}/{os.getpid()}")
 
 
-def _train(job: Job, given: Task | None, deadline: float) -> Result:
+def _train(job: Job, given: Mapping[str, Task], deadline: float) -> Result:
     from pangaea.tasks.finding import task
 
     def tell(_: float) -> None:
         if time.monotonic() > deadline:
             raise _OverTimeError
 
-    on = task(job.task) if given is None else given
+    on = given.get(job.task) or task(job.task)
     how = replace(job.how, checkpoints=job.checkpoints, passing=True)
     trained = on.train(job.function, job.scope, job.budget, job.seed, job.part, tell, how).as_dict()
     kept = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device")
@@ -86,20 +87,26 @@ def sound(result: object) -> Result:
     """A result with a score that is a finite number, or with a reason why it has none."""
     if not isinstance(result, dict):
         return failed("no score", f"the result is a {type(result).__name__}, not a dict")
+    if result.get("values"):
+        values = {str(k): v for k, v in result["values"].items() if _finite(v)}
+        result = result | {"values": values}
     score = result.get("score")
     if result.get("failure") is not None:
-        return result | {"score": None}
+        return result | {"score": None, "failure": str(result["failure"])}
+    if _finite(score):
+        return result | {"score": float(score)}
     if isinstance(score, bool) or not isinstance(score, int | float):
         why = f"the score is {str(score)[:60]!r}, not a number"
-    elif not abs(score) < math.inf:
-        why = f"the score is {score}"
     else:
-        return (
-            result | {"score": float(score)}
-            if abs(score) < 1e300
-            else failed("no score", "the score is too large a number")
-        )
-    return {k: v for k, v in result.items() if k != "score"} | failed("no score", why)
+        huge = isinstance(score, int) or math.isfinite(score)
+        why = "the score is too large a number" if huge else f"the score is {score}"
+    return result | {"score": None} | failed("no score", why)
+
+
+def _finite(value: object) -> TypeGuard[int | float]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < 1e300  # what is beyond has overflowed
 
 
 def stamped(result: Result, started: float, worker: str | None) -> Result:
@@ -114,7 +121,9 @@ def _context_lost(error: Exception) -> bool:
     return "out of memory" not in text and any(sign in text for sign in _BROKEN)
 
 
-def _last_lines(error: Exception) -> str:
+def _brief(error: Exception) -> str:
     """The error and the place it comes from: enough to look into it, small enough to keep."""
+    if isinstance(error, PangaeaError):
+        return (error.brief if isinstance(error, UserCodeError) else str(error))[:2000]
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"[:2000]

@@ -25,8 +25,8 @@ def worthwhile() -> int:
     if shutil.which(_CONTROL) is None:
         return 1
     try:
-        told = subprocess.run(_MEMORY, capture_output=True, text=True, check=True, timeout=30)
-        least = min(map(int, told.stdout.split()))
+        answer = subprocess.run(_MEMORY, capture_output=True, text=True, check=True, timeout=30)
+        least = min(map(int, answer.stdout.split()))
     except (OSError, subprocess.SubprocessError, ValueError):
         return 1
     return max(1, min(_WORKERS, least // _MEBIBYTES))

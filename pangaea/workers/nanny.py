@@ -7,6 +7,8 @@ import asyncio
 import os
 from typing import Any
 
+from pangaea.workers import dask_inside
+
 _tasks: set[asyncio.Task[None]] = set()
 
 
@@ -15,14 +17,6 @@ def dask_setup(nanny: Any) -> None:
 
 
 async def _leave_with_scheduler(nanny: Any) -> None:
-    """Nobody writes on this connection; it breaks when the other end is gone."""
-    from distributed.comm.core import connect
-
-    try:
-        comm = await connect(  # type: ignore[no-untyped-call]
-            nanny.scheduler_addr, **nanny.connection_args
-        )
-        await comm.read()
-    except OSError:
-        print("The scheduler is gone, and its workers go with it.", flush=True)
-        os._exit(0)  # the workers follow, see worker.py
+    await dask_inside.outlast_scheduler(nanny)
+    print("The scheduler is gone, and its workers go with it.", flush=True)
+    os._exit(0)  # the workers follow, see worker.py

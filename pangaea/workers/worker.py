@@ -1,4 +1,4 @@
-"""Preloaded into every worker process: it dies with the process that started it."""
+"""Preloaded into every worker process: it dies with its parent, and what it started with it."""
 
 import ctypes
 import multiprocessing
@@ -6,13 +6,19 @@ import os
 import signal
 import sys
 
+from pangaea.workers.leftovers import end_with_worker
+
 _PR_SET_PDEATHSIG = 1
+_watchers: list[object] = []
 
 
 def dask_setup(worker: object) -> None:
     # Ctrl-C in a terminal reaches every process; what becomes of the workers the driver decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
+    _watchers.append(end_with_worker())
+    # Dask marks its workers as daemons, which may have no children; a task's DataLoader wants some.
+    multiprocessing.current_process().daemon = False
 
 
 def die_with_parent() -> None:

@@ -13,8 +13,8 @@ from pangaea.activation import fused
 from pangaea.activation.kernels.layout import layout
 from pangaea.activation.kernels.source import OPERATORS as SOURCE
 from pangaea.activation.kernels.source import source
-from pangaea.activation.program import program
 from pangaea.functions.operators import OPERATORS
+from pangaea.functions.program import program
 from tests import kernel_truth as truth
 
 A = "mul(logsigmoid(alpha*x), beta*asinh(x))"

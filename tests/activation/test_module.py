@@ -48,6 +48,15 @@ def test_each_channel_has_its_own_parameter(shape: tuple[int, ...], channel_dim:
         assert (values == channel).all()
 
 
+def test_an_input_without_a_batch_has_its_gradients() -> None:
+    module, x = pg.Activation(A, scope="neuron", shape=5), torch.randn(5)
+    module(x).sum().backward()
+    alone = [p.grad.clone() for p in module.parameters()]
+    module.zero_grad()
+    module(x[None]).sum().backward()
+    torch.testing.assert_close(alone, [p.grad for p in module.parameters()])
+
+
 def test_channels_last_gives_the_same_and_stays_channels_last() -> None:
     x = torch.randn(2, 3, 4, 5)
     module = pg.Activation(A, shape=(3, 4, 5))
@@ -131,7 +140,10 @@ def test_compile_keeps_values_and_gradients(spec: str) -> None:
     torch.testing.assert_close(compiled, plain, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("spec", [A, "min(selu(x), alpha*softsign(x))", "splash"])
+EXPORTED = [A, "min(selu(x), alpha*softsign(x))", "splash", "bessel_i1e(alpha*x)", "bessel_i0e(x)"]
+
+
+@pytest.mark.parametrize("spec", EXPORTED)
 def test_export_keeps_values(spec: str) -> None:
     model = nn.Sequential(nn.Conv2d(3, 4, 1), pg.Activation(spec, shape=(4, 5, 5)))
     x = torch.randn(2, 3, 5, 5)

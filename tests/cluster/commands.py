@@ -8,6 +8,7 @@ from typing import Any
 import dask
 
 from pangaea.workers import batch, cluster
+from pangaea.workers.place import Place
 
 
 class Commands:
@@ -43,5 +44,6 @@ def jobs(queue: str, workers: int | None = 1, /, **said: Any) -> Iterator[Any]:
     batch._kind(queue)  # has the defaults
     defaults: dict[str, Any] = {"cores": 1, "memory": "2 GiB", "disk": "1 GB", "interface": "lo"}
     settings = {f"jobqueue.{queue}.{key}": value for key, value in (defaults | said).items()}
-    with dask.config.set(settings), cluster.client(queue, workers, None, 1) as client:
+    place = Place(cluster=queue, workers=workers)
+    with dask.config.set(settings), cluster.client(place) as client:
         yield client

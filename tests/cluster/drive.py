@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pangaea.study.search import resume, search
+from pangaea.study.driver import resume, search
 from pangaea.study.study import Study
 from pangaea.workers import batch
 from pangaea.workers.judge import Job, Result, judge, stamped
@@ -57,8 +57,8 @@ class Driver:
 
 def jobs_of_all(study: Path, candidates: int) -> list[str]:
     """Each candidate has a result, one; returns the jobs that they come from, in that order."""
-    with Study.open(study) as found:
-        rows, runs = found.table(), found.runs("search")
+    with Study.open(study) as opened:
+        rows, runs = opened.table(), opened.runs("search")
     assert [row["number"] for row in rows] == list(range(1, candidates + 1))
     assert sorted(run["candidate"] for run in runs) == [row["number"] for row in rows]
     assert {run["failure"] for run in runs} <= {None, "diverged", "exploded"}
@@ -73,15 +73,14 @@ def seconds_until(done: Callable[[], bool]) -> float:
     return time.monotonic() - started
 
 
-def _asleep(seconds: float, job: Job) -> list[Result]:
+def _asleep(seconds: float, job: Job) -> Result:
     started = time.time()
     time.sleep(seconds if job.stage == "search" else 0)
-    results = [{"function": job.function, "seed": s, "accuracy": 50 + s % 40} for s in job.seeds]
-    return stamped(results, started, _this_job())
+    return stamped({"score": 50 + job.seed % 40}, started, _this_job())
 
 
-def _trained(job: Job) -> list[Result]:
-    return [result | {"worker": _this_job()} for result in judge(job)]
+def _trained(job: Job) -> Result:
+    return judge(job) | {"worker": _this_job()}
 
 
 def _this_job() -> str:
@@ -107,7 +106,7 @@ def _main(study: Path) -> None:
     if study.exists():
         resume(study, **how)
         return
-    small = {"population": 4, "sample": 2, "epochs": 1, "rerank": False, "runs": 0}
+    small = {"population": 4, "sample": 2, "budget": 1, "rerank": False, "runs": 0}
     search("mnist1d", study=study, candidates=int(said["CANDIDATES"]), **small, **how)
 
 

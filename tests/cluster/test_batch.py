@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from distributed import Client
 
 from pangaea.errors import PangaeaError
 from pangaea.workers import batch, cluster
@@ -27,7 +28,7 @@ def test_htcondor_is_told_what_a_worker_needs(commands):
     assert submitted.rstrip().endswith("Queue")
     command = lines["Arguments"]
     assert command.startswith("\"-c 'export OMP_NUM_THREADS=1; export MKL_NUM_THREADS=1; ")
-    assert f"; {sys.executable} -m distributed.cli.dask_worker tcp://127.0.0.1:" in command
+    assert f"; {sys.executable} -m distributed.cli.dask_worker tls://127.0.0.1:" in command
     for option in (
         "--nthreads 1",
         "--nworkers 2",
@@ -73,8 +74,33 @@ def test_there_are_jobs_for_as_many_workers_as_were_asked_for(commands, workers,
 
 def test_the_scheduler_is_where_the_configuration_says(commands):
     with jobs("slurm", **{"scheduler-options": {"port": 0, "host": "127.0.0.2"}}) as client:
-        assert client.cluster.scheduler_address.startswith("tcp://127.0.0.2:")
+        assert client.cluster.scheduler_address.startswith("tls://127.0.0.2:")
         assert client.cluster.scheduler.http_server.address == "127.0.0.1"
+
+
+@pytest.mark.parametrize("name", ["slurm", "htcondor"])
+def test_jobs_have_a_key_of_this_run_which_ends_with_it(commands, name, tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    with jobs(name, **{"shared-temp-directory": str(shared)}) as client:
+        (submitted,) = commands.jobs().values()
+        (folder,) = shared.iterdir()
+        for option, file in (("ca-file", "cert"), ("cert", "cert"), ("key", "key")):
+            assert f"--tls-{option} {folder}/{file}.pem" in submitted
+        assert "--protocol tls://" in submitted
+        assert "PRIVATE" not in submitted
+        address = client.cluster.scheduler_address
+        for stranger in (address, address.replace("tls://", "tcp://")):
+            with pytest.raises((OSError, TypeError)):
+                Client(stranger, loop=client.loop, timeout=1, set_as_default=False)
+    assert list(shared.iterdir()) == []
+
+
+def test_a_folder_that_cannot_hold_the_key_is_a_sentence(commands, tmp_path):
+    nowhere = {"shared-temp-directory": str(tmp_path / "nowhere")}
+    sentence = r"keeps a key for its jobs in .*nowhere, where nothing can be written"
+    with pytest.raises(PangaeaError, match=sentence), jobs("slurm", **nowhere):
+        pass
 
 
 def test_no_job_is_left_whatever_ends_the_search(commands):
@@ -223,7 +249,7 @@ def test_a_configuration_that_cannot_work_is_one_sentence(commands, said):
 def test_without_dask_jobqueue_its_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
     with pytest.raises(PangaeaError, match=r"pip install 'pangaea\[cluster\]'"):
-        batch.cluster("slurm", "", {})
+        batch._kind("slurm")
 
 
 def test_ctrl_c_stays_with_the_driver(commands, monkeypatch):

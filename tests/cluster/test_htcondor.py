@@ -39,7 +39,7 @@ def drive(machine: Machine, study: Path) -> Iterator[Callable[..., Driver]]:
     def start(**settings: object) -> Driver:
         inside = Path("/") / study.relative_to(ROOT)
         jobs = {"cores": 1, "memory": "1GB", "disk": "100MB", "interface": "lo"}
-        jobs |= {"log_directory": inside.parent / "logs"}
+        jobs |= {"log_directory": inside.parent / "logs", "shared_temp_directory": inside.parent}
         said = {f"DASK_JOBQUEUE__HTCONDOR__{name.upper()}": value for name, value in jobs.items()}
         said |= {"CLUSTER": "htcondor"} | settings
         environment = machine.environment | {name: str(value) for name, value in said.items()}

@@ -37,6 +37,7 @@ def drive(machine: dict[str, str], study: Path) -> Iterator[Callable[..., Driver
 
     def start(**settings: object) -> Driver:
         jobs = {"cores": 1, "memory": "1GB", "interface": "lo", "log_directory": study.parent}
+        jobs["shared_temp_directory"] = study.parent  # a killed driver leaves its key
         driver = {name: value for name, value in settings.items() if name.isupper()}
         jobs |= {name: value for name, value in settings.items() if not name.isupper()}
         said = {f"DASK_JOBQUEUE__SLURM__{name.upper()}": value for name, value in jobs.items()}

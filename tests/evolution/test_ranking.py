@@ -1,10 +1,10 @@
-"""The best of a history, and the functions that none dominates."""
+"""The best of the trials, and the functions that none dominates."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pangaea.evolution.ranking import pareto, top
-from pangaea.evolution.strategies import Evaluated
+from pangaea.evolution.trials import Measured, Trial
 
 scores = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=3),
@@ -13,25 +13,30 @@ scores = st.dictionaries(
 )
 
 
-def test_the_fittest_come_first_and_no_two_are_equivalent() -> None:
-    history = [
-        Evaluated(1, "tanh(x)", 50.0),
-        Evaluated(2, "identity(tanh(x))", 60.0),
-        Evaluated(3, "relu(x)", 55.0),
-        Evaluated(4, "max(x, zero(x))", 54.0),
-        Evaluated(5, "alpha*relu(x)", 20.0),
+def trial(number: int, text: str, score: float | None) -> Trial:
+    return Trial(number, text, None, (Measured(1, score),), score)
+
+
+def test_the_best_come_first_and_no_two_are_equivalent() -> None:
+    trials = [
+        trial(1, "tanh(x)", 50.0),
+        trial(2, "identity(tanh(x))", 60.0),
+        trial(3, "relu(x)", 55.0),
+        trial(4, "max(x, zero(x))", 54.0),
+        trial(5, "alpha*relu(x)", 20.0),
     ]
-    assert [e.number for e in top(history, 10)] == [2, 3, 5]
-    assert [e.number for e in top(history, 1)] == [2]
+    assert [t.number for t in top(trials, 10)] == [2, 3, 5]
+    assert [t.number for t in top(trials, 1)] == [2]
 
 
-def test_failures_are_never_among_the_best() -> None:
-    assert top([Evaluated(1, "exp(exp(x))", 0.0)], 10) == []
+def test_failures_are_never_among_the_best_and_bad_scores_are() -> None:
+    trials = [trial(1, "exp(exp(x))", None), trial(2, "exp(x)", -1e9), trial(3, "tanh(x)", 0.0)]
+    assert [t.number for t in top(trials, 10)] == [3, 2]
 
 
 def test_the_earlier_of_two_equals_comes_first() -> None:
-    history = [Evaluated(2, "tanh(x)", 50.0), Evaluated(1, "relu(x)", 50.0)]
-    assert [e.number for e in top(history, 2)] == [1, 2]
+    trials = [trial(2, "tanh(x)", 50.0), trial(1, "relu(x)", 50.0)]
+    assert [t.number for t in top(trials, 2)] == [1, 2]
 
 
 def test_dominated_functions_are_left_out() -> None:
@@ -40,13 +45,13 @@ def test_dominated_functions_are_left_out() -> None:
 
 @given(scores)
 def test_the_front_dominates_all_others_and_none_of_its_own(
-    found: dict[str, tuple[int, ...]],
+    by_name: dict[str, tuple[int, ...]],
 ) -> None:
-    front = pareto(found)
+    front = pareto(by_name)
 
     def beats(a: str, b: str) -> bool:
-        pairs = list(zip(found[a], found[b], strict=True))
+        pairs = list(zip(by_name[a], by_name[b], strict=True))
         return all(p >= q for p, q in pairs) and any(p > q for p, q in pairs)
 
     assert not any(beats(a, b) for a in front for b in front)
-    assert all(any(beats(a, b) for a in front) for b in found if b not in front)
+    assert all(any(beats(a, b) for a in front) for b in by_name if b not in front)

@@ -5,40 +5,42 @@ from random import Random
 import pytest
 
 from pangaea import catalog
-from pangaea.errors import PangaeaError
-from pangaea.evolution.strategies import (
-    STRATEGIES,
-    Evaluated,
-    Settings,
-    Strategy,
-    generator,
-)
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.evolution import strategies as room
+from pangaea.evolution.strategies import strategies, strategy
+from pangaea.evolution.strategies.evolution import Settings
 from pangaea.evolution.strategies.thrifty import may_learn
+from pangaea.evolution.trials import Measured, Proposal, Trial, generator, mean_score
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.expression import Function
 from pangaea.functions.parser import parse
 
-evolution = STRATEGIES["evolution"]
-nonparametric = STRATEGIES["nonparametric"]
-random_sampling = STRATEGIES["random-sampling"]
-random_search = STRATEGIES["random-search"]
-thrifty = STRATEGIES["thrifty"]
+evolution = strategy("evolution").propose
+nonparametric = strategy("nonparametric").propose
+random_sampling = strategy("random-sampling").propose
+random_search = strategy("random-search").propose
+thrifty = strategy("thrifty").propose
+BLIND = room.Settings()
 
 
-def history(*fitness: float) -> list[Evaluated]:
-    return [Evaluated(number, "relu(x)", value) for number, value in enumerate(fitness)]
+def trial(number: int, text: str, score: float | None, budget: int = 20) -> Trial:
+    return Trial(number, text, None, (Measured(budget, score),), score)
+
+
+def history(*scores: float | None) -> list[Trial]:
+    return [trial(number, "relu(x)", score) for number, score in enumerate(scores)]
 
 
 def test_initial_functions_are_drawn_until_p_have_passed() -> None:
     settings = Settings(population=3, sample=2, threshold=20)
-    for past in ([], history(50, 10, 0, 60), history(19.9, 19.9, 19.9, 70, 80)):
+    for past in ([], history(50, 10, None, 60), history(19.9, 19.9, 19.9, 70, 80)):
         assert evolution(past, Random(0), settings).mutation == "initial"
-    assert evolution(history(50, 0, 20, 60), Random(0), settings).mutation != "initial"
+    assert evolution(history(50, None, 20, 60), Random(0), settings).mutation != "initial"
 
 
 def test_parents_are_among_the_p_most_recent_that_passed() -> None:
     settings = Settings(population=3, sample=1, threshold=20)
-    past = history(90, 30, 10, 40, 50, 0)
+    past = history(90, 30, 10, 40, 50, None)
     parents = {evolution(past, Random(seed), settings).parent for seed in range(300)}
     assert parents == {1, 3, 4}
 
@@ -56,9 +58,61 @@ def test_sampling_is_with_replacement() -> None:
     assert missed == pytest.approx((3 / 4) ** 4, abs=0.03)
 
 
-def test_random_search_breeds_from_the_last_whatever_its_fitness() -> None:
+@pytest.mark.parametrize("last", [None, -1e9, 0, 90])
+def test_random_search_breeds_from_the_last_whatever_its_score(last: float | None) -> None:
     for seed in range(50):
-        assert random_search(history(90, 50, 0), Random(seed), Settings()).parent == 2
+        assert random_search(history(90, 50, last), Random(seed), BLIND).parent == 2
+
+
+def test_a_failure_is_no_score_and_never_breeds() -> None:
+    """Not where scores are below zero either, nor where there is no threshold."""
+    settings = Settings(population=2, sample=5)
+    past = history(-3.0, None, -1.0, None)
+    parents = {evolution(past, Random(seed), settings).parent for seed in range(60)}
+    assert parents == {0, 2}
+    assert evolution(history(None, None, -5.0), Random(0), settings).mutation == "initial"
+
+
+def test_without_a_threshold_every_score_breeds() -> None:
+    settings = Settings(population=3, sample=1)
+    past = history(-1e9, 0.0, 1e9)
+    assert {evolution(past, Random(seed), settings).parent for seed in range(60)} == {0, 1, 2}
+
+
+def test_a_trial_that_was_trained_again_keeps_its_place_and_breeds_by_its_new_score() -> None:
+    past = history(10, 50, 60)
+    past[0] = past[0].after(Measured(40, 90.0), 1.0, None)
+    settings = Settings(population=3, sample=60)
+    assert {evolution(past, Random(seed), settings).parent for seed in range(30)} == {0}
+    settings = Settings(population=2, sample=60)
+    assert {evolution(past, Random(seed), settings).parent for seed in range(30)} == {2}
+
+
+@pytest.mark.parametrize(
+    ("runs", "mean"),
+    [
+        ([], None),
+        ([(1, None)], None),
+        ([(1, 3.0)], 3.0),
+        ([(1, 3.0), (1, 5.0)], 4.0),
+        ([(1, 3.0), (2, 5.0)], 5.0),
+        ([(2, 5.0), (1, 3.0)], 5.0),
+        ([(1, 3.0), (2, None)], 3.0),
+        ([(2, -5.0), (2, None), (2, -7.0), (1, 90.0)], -6.0),
+    ],
+)
+def test_the_score_is_the_mean_at_the_largest_budget_that_gave_one(
+    runs: list[tuple[int, float | None]], mean: float | None
+) -> None:
+    assert mean_score([Measured(*run) for run in runs]) == mean
+    if runs:
+        first, *others = (Measured(*run) for run in runs)
+        whole = Trial(1, "relu(x)", None, (first,), first.score, 1.0, None)
+        for other in others:
+            whole = whole.after(other, 2.0, "diverged" if other.score is None else None)
+        assert (whole.score, whole.cost) == (mean, 2.0 * len(runs) - 1.0)
+        assert [(run.budget, run.score) for run in whole.runs] == runs
+        assert whole.failure == ("diverged" if None in [r.score for r in others] else None)
 
 
 def test_nonparametric_evolution_has_no_parameters() -> None:
@@ -68,26 +122,28 @@ def test_nonparametric_evolution_has_no_parameters() -> None:
 
 
 def test_random_sampling_mutates_three_times_and_forgets_the_past() -> None:
-    proposal = random_sampling([], Random(7), Settings())
+    proposal = random_sampling([], Random(7), BLIND)
     assert proposal.mutation.count("+") == 3
-    assert proposal == random_sampling(history(90, 90), Random(7), Settings())
+    assert proposal == random_sampling(history(90, 90), Random(7), BLIND)
 
 
 def test_thrifty_evolution_tries_nothing_twice_and_nothing_hopeless() -> None:
     """Of the same length, the paper's evolution repeats itself and tries constants."""
-    tried = {name: evolved(STRATEGIES[name], 150) for name in ("evolution", "thrifty")}
+    tried = {name: evolved(strategy(name).propose, 150) for name in ("evolution", "thrifty")}
     different = {name: {fingerprint(f) for f in tried[name]} for name in tried}
     hopeless = {name: sum(not may_learn(f) for f in tried[name]) for name in tried}
     assert len(different["thrifty"]) == 150 > len(different["evolution"])
     assert hopeless["thrifty"] == 0 < hopeless["evolution"]
 
 
-def evolved(propose: Strategy, count: int) -> list[Function]:
-    past: list[Evaluated] = []
+def evolved(propose: room.Propose, count: int) -> list[Function]:
+    past: list[Trial] = []
     functions = []
     for number in range(count):
-        functions.append(propose(past, generator(0, number), Settings(population=8)).function)
-        past.append(Evaluated(number, str(functions[-1]), 30.0 + number % 7))
+        proposal = propose(past, generator(0, number), Settings(population=8))
+        assert isinstance(proposal, Proposal)
+        functions.append(proposal.function)
+        past.append(trial(number, str(functions[-1]), 30.0 + number % 7))
     return functions
 
 
@@ -129,7 +185,7 @@ def test_everything_in_the_catalog_may_learn() -> None:
 
 
 def test_a_child_forgets_its_parents_parameters() -> None:
-    past = [Evaluated(0, "alpha*relu(beta*x)", 50.0)]
+    past = [trial(0, "alpha*relu(beta*x)", 50.0)]
     settings = Settings(population=1, sample=1, threshold=0)
     counts = {len(evolution(past, Random(s), settings).function.parameters) for s in range(200)}
     assert counts == {0, 1, 2, 3}
@@ -141,23 +197,34 @@ def test_every_candidate_has_its_own_generator() -> None:
     assert generator(3, 5).random() == generator(3, 5).random()
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", strategies())
 def test_strategies_propose_the_same_from_the_same_past(name: str) -> None:
-    past, propose = history(*[40, 50] * 40), STRATEGIES[name]
-    assert propose(past, generator(0, 80), Settings()) == propose(
-        past, generator(0, 80), Settings()
-    )
+    past, known = history(*[40, 50] * 40), strategy(name)
+    first, second = (known.propose(past, generator(0, 80), known.settings()) for _ in range(2))
+    assert first == second
+    assert past == history(*[40, 50] * 40)
 
 
 def test_a_golden_run() -> None:
     """If this changes, studies recorded before no longer replay: say so in the changelog."""
-    past: list[Evaluated] = []
+    past: list[Trial] = []
     settings = Settings(population=4, sample=2, threshold=20)
     for number in range(8):
         proposal = evolution(past, generator(0, number), settings)
-        fitness = 10.0 + 7 * (sum(map(ord, str(proposal.function))) % 11)
-        past.append(Evaluated(number, str(proposal.function), fitness))
-    assert [e.text for e in past] == GOLDEN
+        score = 10.0 + 7 * (sum(map(ord, str(proposal.function))) % 11)
+        past.append(trial(number, str(proposal.function), score))
+    assert [t.text for t in past] == GOLDEN
+
+
+def test_a_golden_run_of_negative_scores_is_the_same() -> None:
+    """Only the order of scores counts: a loss turned round draws what an accuracy draws."""
+    past: list[Trial] = []
+    settings = Settings(population=4, sample=2, threshold=-80)
+    for number in range(8):
+        proposal = evolution(past, generator(0, number), settings)
+        score = 10.0 + 7 * (sum(map(ord, str(proposal.function))) % 11) - 100
+        past.append(trial(number, str(proposal.function), score))
+    assert [t.text for t in past] == GOLDEN
 
 
 GOLDEN = [
@@ -173,8 +240,18 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"population": 0}, {"sample": 0}, {"threshold": -1}, {"threshold": 101}]
+    ("wrong", "sentence"),
+    [
+        ({"population": 0}, "population must be at least 1, got 0"),
+        ({"sample": 0}, "sample must be at least 1, got 0"),
+        ({"threshold": float("nan")}, "threshold must be a finite number, got nan"),
+    ],
 )
-def test_impossible_settings_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(PangaeaError, match="at least 1"):
+def test_impossible_settings_are_refused(wrong: dict[str, float], sentence: str) -> None:
+    with pytest.raises(PangaeaError, match=sentence):
         Settings(**wrong)
+
+
+def test_an_unknown_strategy_is_answered_with_near_ones() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean thrifty"):
+        strategy("thirfty")

@@ -10,6 +10,7 @@ import pytest
 
 import pangaea as pg
 from pangaea.functions import paper
+from pangaea.functions.catalog import spelled
 from pangaea.functions.operators import UNARY
 
 POINTS = (-6.0, -2.5, -1.0, -0.3, 0.0, 0.4, 1.0, 2.5, 6.0)
@@ -144,3 +145,23 @@ def test_baselines_outside_the_search_space_are_functions_all_the_same(
     assert f.latex() == rf"\alpha \mathrm{{{latex}}}(\beta x)"
     assert pg.parse(str(f)) == f
     assert f(0.7, alpha=3.0, beta=-2.0) == pytest.approx(3 * BASELINES[name](-1.4), rel=1e-12)
+
+
+def test_people_have_names_for_the_fixed_baselines() -> None:
+    fixed = [f for f in paper.FIGURES if f.group.endswith("baseline") and f.name not in LEARNABLE]
+    assert fixed
+    for figure in fixed:
+        name = spelled(figure.function)
+        assert name.replace(" ", "_").lower() in (figure.name, figure.name.replace("_", ""))
+    assert spelled("gelu") == "GELU"
+    assert spelled("max(x, tanh(x))") == "max(x, tanh(x))"
+    assert spelled("PReLU") == "PReLU"
+
+
+@pytest.mark.parametrize("name", sorted(LEARNABLE))
+def test_the_name_of_a_learnable_baseline_is_said_to_be_one(name: str) -> None:
+    with pytest.raises(pg.ParseError) as caught:
+        pg.parse(f" {name.upper()} ")
+    assert "did you mean" not in str(caught.value)
+    assert f"'{name}', a learnable baseline" in str(caught.value)
+    assert f'pangaea.Activation("{name}")' in str(caught.value)

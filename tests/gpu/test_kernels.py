@@ -192,7 +192,7 @@ def test_compile_keeps_values_and_gradients(dynamic: bool) -> None:
 def test_export_keeps_values() -> None:
     model, x = network(A), torch.randn(4, 3, 6, 6, device="cuda")
     exported = torch.export.export(model, (x,))
-    assert "pangaea.activation" in str(exported.graph)
+    assert "pangaea.activation" not in str(exported.graph)  # it runs where pangaea is not
     torch.testing.assert_close(exported.module()(x), model(x))
 
 

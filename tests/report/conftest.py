@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from pangaea.evolution.strategies import Proposal
+from pangaea.evolution.trials import Proposal
 from pangaea.functions.parser import parse
-from pangaea.report.records import Still, opened
-from tests.study_maker import Maker, forge, make
+from pangaea.report.records import Snapshot, opened
+from tests.study_maker import LOSS, Maker, forge, generalize, make
+
+EARLIER = Path(__file__).parents[1] / "study" / "data" / "v1.sqlite"  # of schema 1
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -19,6 +21,7 @@ HOSTILE = [
     "%{y} {{data}} ${1} `x` | \\ &lt;b&gt; __proto__",
     "constructor",
     "<b>" + "x" * 300,
+    "\x1b[31m\x1b]0;owned\x07\x9b2J\u202e\n\r=1+1",
 ]
 
 
@@ -43,6 +46,10 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "empty": empty,
     "failed": failed,
     "hostile": lambda path: forge(path, HOSTILE),
+    "minimised": lambda path: make(path, 60, goal=LOSS, baseline="gelu(x)", unit="steps"),
+    "several": lambda path: make(path, 60, again=4),
+    "general": generalize,
+    "earlier": lambda path: Path(shutil.copy(EARLIER, path)),
     "random": lambda path: make(path, 30, strategy="random-search", scope="layer"),
 }
 
@@ -54,9 +61,9 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def study(paths: dict[str, Path]) -> Iterator[Still]:
-    with opened(paths["finished"]) as found:
-        yield found
+def study(paths: dict[str, Path]) -> Iterator[Snapshot]:
+    with opened(paths["finished"]) as finished:
+        yield finished
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ import pytest
 from pangaea.errors import PangaeaError
 from pangaea.report.page.dashboard import Dashboard, news
 from pangaea.report.records import opened
-from pangaea.study.study import Study
+from pangaea.study.study import Study, Wanted
 from tests.study_maker import Maker, make
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -123,7 +123,7 @@ def test_several_studies_can_be_asked_for(paths: dict[str, Path]) -> None:
     with running(paths["finished"], paths["running"]) as server:
         assert len(data(server, study=0)["rows"]) == 60
         assert len(data(server, study=1)["rows"]) == 20
-        for wrong in ("2", "-9", "x"):
+        for wrong in ("2", "-1", "-9", "x"):
             assert get(server, f"/data?study={wrong}")[0] == 404
         assert get(server, "/../../etc/passwd")[0] == 404
 
@@ -145,9 +145,9 @@ def test_the_driver_writes_on_while_the_dashboard_reads(tmp_path: Path) -> None:
             for number in range(60):
                 began = time.monotonic()
                 with driver.transaction():
-                    driver.record(
-                        "test", None, {"function": "x", "seed": number, "seconds": 1, "finished": 1}
-                    )
+                    wanted = Wanted("test", None, "x", "t", None, 1, number, "test")
+                    asked = driver.ask(wanted)
+                    driver.record(asked.number, {"score": 1.0, "seconds": 1, "finished": 1})
                 slowest = max(slowest, time.monotonic() - began)
             stop.set()
             for reader in readers:

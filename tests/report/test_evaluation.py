@@ -2,40 +2,48 @@
 
 import io
 import json
-import math
 import re
 from typing import Any
 
 import pytest
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
 
 from pangaea.report.terminal import evaluation
-from pangaea.training import tasks
-from pangaea.training.evaluate import Evaluation
+from pangaea.tasks import finding
+from pangaea.tasks.evaluate import Evaluation
+from pangaea.tasks.goal import Goal, maximize, minimize
+from pangaea.tasks.own import OwnTask
 from pangaea.training.result import TrainingResult
+
+ACCURACY = maximize("accuracy", unit="%", failure=10.0, digits=2)
 
 PARAMETRIC = "mul(logsigmoid(alpha*x), beta*asinh(x))"
 
 
-def judged(function: str, *accuracies: float | None, drop_failures: bool = False) -> Evaluation:
+def judged(
+    function: str,
+    *scores: float | None,
+    drop_failures: bool = False,
+    goal: Goal = ACCURACY,
+) -> Evaluation:
     results = tuple(
         TrainingResult(
             task="mnist1d",
             function=function,
             scope=None,
+            budget=40,
             seed=seed,
-            data="test",
-            accuracy=accuracy,
-            failure="diverged" if accuracy is None else None,
+            part="test",
+            score=score,
+            failure="diverged" if score is None else None,
             seconds=1.25,
         )
-        for seed, accuracy in enumerate(accuracies)
+        for seed, score in enumerate(scores)
     )
     return Evaluation(
         function=function,
         task="mnist1d",
-        classes=10,
+        goal=goal,
         results=results,
         drop_failures=drop_failures,
     )
@@ -46,7 +54,7 @@ BETTER = judged(PARAMETRIC, 75.0, 76.0, None)
 ONE = judged("tanh(x)", 66.0)
 
 
-def shown(table: Table, width: int = 200) -> list[str]:
+def shown(table: RenderableType, width: int = 200) -> list[str]:
     out = io.StringIO()
     Console(file=out, width=width).print(table)
     return out.getvalue().splitlines()
@@ -63,7 +71,7 @@ def test_rows_are_plain_values() -> None:
     assert relu["mean"] == pytest.approx(70.5)
     assert relu["sd"] == pytest.approx(0.5)
     assert (relu["n"], relu["failures"], relu["reasons"]) == (3, 0, [])
-    assert better["accuracies"] == [75.0, 76.0, 10.0]
+    assert better["scores"] == [75.0, 76.0, 10.0]
     assert (better["n"], better["failures"], better["reasons"]) == (3, 1, ["diverged"])
     assert (one["sd"], one["p"]) == (None, None)
     assert {r["task"] for r in found} == {"mnist1d"}
@@ -100,23 +108,19 @@ def test_a_table_shows_each_function_in_a_line() -> None:
 
 def test_the_best_mean_stands_out() -> None:
     table = evaluation.table(evaluation.rows([RELU, BETTER, ONE], None))
-    accuracies = list(table.columns[1].cells)
-    assert [getattr(cell, "style", "") == "bold" for cell in accuracies] == [True, False, False]
+    assert [line.bold for line in table.lines] == [0, None, None]
 
 
 def test_the_best_mean_stands_out_where_another_is_unknown() -> None:
     dropped = judged("PAU", None, drop_failures=True)
     table = evaluation.table(evaluation.rows([dropped, RELU], None))
-    assert [getattr(cell, "style", "") == "bold" for cell in table.columns[1].cells] == [
-        False,
-        True,
-    ]
+    assert [line.bold for line in table.lines] == [None, 0]
 
 
 def test_runs_that_were_all_dropped_have_a_row() -> None:
     dropped = judged("PAU", None, None, drop_failures=True)
     (found,) = evaluation.rows([dropped], RELU)
-    assert math.isnan(found["mean"])
+    assert found["mean"] is None
     assert (found["n"], found["sd"], found["p"]) == (0, None, None)
     assert "2 (diverged)" in shown(evaluation.table([found]))[1]
 
@@ -147,31 +151,66 @@ def test_odd_reasons_are_shown_as_they_are(reason: str) -> None:
     assert f"1 ({reason})" in lines[1]
 
 
+def test_of_a_minimised_goal_the_smallest_mean_stands_out() -> None:
+    loss = minimize("loss", digits=3)
+    low, high, failed = (
+        judged("tanh(x)", 1.0, 1.1, 1.2, goal=loss),
+        judged("relu(x)", 2.0, 2.2, 2.1, goal=loss),
+        judged("elu(x)", 1.0, None, goal=loss),
+    )
+    rows = evaluation.rows([high, low, failed], high)
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
+    assert rows[1]["p"] < 0.01
+    assert (rows[2]["mean"], rows[2]["scores"], rows[2]["p"]) == (None, [1.0, None], None)
+    table = evaluation.table(rows)
+    assert [line.bold for line in table.lines] == [None, 0, None]
+    head, *lines = shown(table)
+    assert head.split()[1] == "loss"
+    assert "1.100 ± 0.100" in lines[1]
+    assert "∞" in lines[2]
+
+
 def test_task_rows_tell_parameters_and_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "tasks", lambda: ("mnist1d", "resnet-v1-8/cifar10"))
+    monkeypatch.setattr(finding, "tasks", lambda: ("mnist1d", "resnet-v1-8/cifar10"))
     small, image = evaluation.task_rows()
     assert json.loads(json.dumps([small, image])) == [small, image]
-    task = tasks.task("mnist1d")
-    assert small["task"] == "mnist1d"
+    task: Any = finding.task("mnist1d")
+    assert (small["task"], small["goal"], small["unit"]) == ("mnist1d", "accuracy (%)", "epochs")
     assert small["parameters"] == task.parameters
     # Three multiplications in training for one in use, for 1,000 samples and 40 epochs.
     assert small["full_cost"] == 2 * small["search_cost"] == 3 * task.multiplications * 1000 * 40
     assert small["samples"] == [1000, 2000, 6000]
-    assert (image["search_epochs"], image["full_epochs"]) == (100, 200)
+    assert (image["search_budget"], image["full_budget"]) == (100, 200)
     assert image["full_cost"] == 2 * image["search_cost"]
     header, *lines = shown(evaluation.task_table([small, image]))
-    assert header.split()[:4] == ["task", "parameters", "epochs", "cost"]
+    assert header.split()[:4] == ["task", "parameters", "budgets", "cost"]
     assert lines[0].split()[:2] == ["mnist1d", f"{task.parameters:,}"]
     assert lines[1].split()[:1] == ["resnet-v1-8/cifar10"]
-    assert "100, 200" in lines[1]
+    assert "100, 200 epochs" in lines[1]
+
+
+def test_a_task_of_another_kind_has_a_row_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = OwnTask(
+        "mine",
+        lambda *_: 1.0,
+        goal=minimize("loss"),
+        budgets={"search": 5, "full": 50},
+        unit="steps",
+    )
+    monkeypatch.setattr(finding, "tasks", lambda: ("mine",))
+    monkeypatch.setattr(finding, "task", lambda name: own)
+    (row,) = evaluation.task_rows()
+    assert (row["parameters"], row["full_cost"], row["data_here"]) == (None, None, None)
+    assert shown(evaluation.task_table([row]))[1].split() == ["mine", "5,", "50", "steps"]
 
 
 def test_a_task_table_says_whether_data_is_here() -> None:
     plain = {
         "task": "wrn-10-4/cifar10",
+        "unit": "epochs",
         "parameters": 1_198_810,
-        "search_epochs": 100,
-        "full_epochs": 200,
+        "search_budget": 100,
+        "full_budget": 200,
         "search_cost": 2_240_000_000_000_000,
         "full_cost": 4_490_000_000_000_000,
         "samples": [45000, 5000, 10000],
@@ -180,4 +219,4 @@ def test_a_task_table_says_whether_data_is_here() -> None:
     _, away, here = shown(evaluation.task_table([plain, plain | {"data_here": True}]))
     assert here.rstrip().endswith("  here")
     assert not away.rstrip().endswith("  here")
-    assert re.search(r"100, 200 +2\.24.*4\.49", away)
+    assert re.search(r"100, 200 epochs +2\.24.*4\.49", away)

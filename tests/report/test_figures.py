@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,25 @@ import plotly.graph_objects as go
 import pytest
 
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.evolution.trials import Proposal
 from pangaea.functions.parser import parse
-from pangaea.report import plot
+from pangaea.report import figures as package
+from pangaea.report import pictures, plot
 from pangaea.report.figures import cost as cost_figure
-from pangaea.report.figures import theme
+from pangaea.report.figures import figures, theme
 from pangaea.report.figures.cost import cost
 from pangaea.report.figures.functions import adaptation, curves, gallery, recorded, shape
 from pangaea.report.figures.population import failures, operators, timeline
 from pangaea.report.figures.search import average, compute, progress
 from pangaea.report.figures.trees import graph, lineage
-from pangaea.report.records import Still, finished, names, opened, steps
-from pangaea.study.study import RELU, Study
+from pangaea.report.page.document import report
+from pangaea.report.records import Snapshot, names, opened, steps
+from pangaea.study.study import Study
 from tests.report.conftest import KINDS
+from tests.study_maker import LOSS, Maker
 
-OF_STUDIES = [n for n in plot.__all__ if n not in ("graph", "shape")]
+RELU = "relu(x)"
+OF_STUDIES = [f.name for f in figures().values() if f.takes != "function"]
 ALLOWED = {*theme.PALETTE, theme.GREY}
 
 
@@ -46,7 +52,7 @@ def test_every_figure_of_every_study_is_one_that_plotly_draws(
 
 
 @pytest.mark.parametrize("make", [progress, compute, average, cost, curves, operators])
-def test_axes_are_labelled(make: Any, study: Still) -> None:
+def test_axes_are_labelled(make: Any, study: Snapshot) -> None:
     layout = make(study)["layout"]
     assert layout["title"]["text"]
     assert layout["meta"]["caption"].endswith(".")
@@ -54,7 +60,7 @@ def test_axes_are_labelled(make: Any, study: Still) -> None:
         assert layout[axis]["title"]["text"], axis
 
 
-def test_lines_and_marks_have_the_colours_that_the_colour_blind_tell_apart(study: Still) -> None:
+def test_lines_and_marks_have_the_colours_that_the_colour_blind_tell_apart(study: Snapshot) -> None:
     for make in (progress, compute, average, cost, curves, operators, failures, timeline):
         for drawn in make(study)["data"]:
             for part in ("line", "marker"):
@@ -62,44 +68,47 @@ def test_lines_and_marks_have_the_colours_that_the_colour_blind_tell_apart(study
                 assert colour in ALLOWED, (make, colour)
 
 
-def test_progress_is_the_running_maximum_with_relu_at_zero(study: Still) -> None:
+def test_progress_is_the_best_so_far_with_the_baseline_at_zero(study: Snapshot) -> None:
     spec = progress(study)
-    best = list(itertools.accumulate((row["fitness"] for row in finished(study)), max))
+    scores = (row["score"] or 0.0 for row in study.finished)
+    best = list(itertools.accumulate(scores, max))
     line = trace(spec, mode="lines")
     for x, y in zip(line["x"], line["y"], strict=True):
         assert y == best[int(x) - 1]
     assert (line["x"][-1], line["y"][-1]) == (60, max(best))
     diamond = next(t for t in spec["data"] if t.get("marker", {}).get("symbol") == "diamond")
-    assert (diamond["x"], diamond["y"]) == ([0], [study.relu])
+    assert (diamond["x"], diamond["y"]) == ([0], [study.baseline_score])
 
 
 def test_stars_name_the_best_function_and_others_that_were_the_best_for_a_while(
-    study: Still,
+    study: Snapshot,
 ) -> None:
     stars = next(t for t in progress(study)["data"] if t.get("marker", {}).get("symbol") == "star")
-    found = {step.row["number"]: step for step in steps(finished(study))}
-    best = max(finished(study), key=lambda row: row["fitness"])
+    found = {step.row["number"]: step for step in steps(study.finished, study.goal)}
+    best = max(study.finished, key=lambda row: row["score"] or 0.0)
     assert stars["customdata"][0] == [best["number"], parse(best["function"]).readable()]
     assert 2 <= len(stars["x"]) <= 5
     for x, y, (number, _) in zip(stars["x"], stars["y"], stars["customdata"], strict=True):
-        assert (x, y) == (found[number].after, found[number].row["fitness"])
+        assert (x, y) == (found[number].after, found[number].row["score"])
     assert all(len(text) <= 48 for text in stars["text"])
 
 
-def test_compute_ends_at_the_time_that_all_training_took(study: Still) -> None:
+def test_compute_ends_at_the_time_that_all_training_took(study: Snapshot) -> None:
     spec = compute(study)
-    minutes = sum(row["seconds"] for row in finished(study)) / 60
+    minutes = sum(row["seconds"] for row in study.finished) / 60
     assert spec["layout"]["xaxis"]["title"]["text"] == "compute spent (minutes)"
     assert trace(spec, mode="lines")["x"][-1] == pytest.approx(minutes)
 
 
-def test_the_average_is_that_of_the_last_p(study: Still) -> None:
-    values = [row["fitness"] for row in finished(study)]
+def test_the_average_is_that_of_the_last_p(study: Snapshot) -> None:
+    values = [row["score"] for row in study.finished]
+    assert None in values
     drawn = trace(average(study), mode="lines")
-    p = study.settings.population
+    p = study.settings.get("population")
+    assert p == study.population
     assert len(drawn["x"]) == len(values)
     for x, y in zip(drawn["x"], drawn["y"], strict=True):
-        last = values[max(0, x - p) : x]
+        last = [value for value in values[max(0, x - p) : x] if value is not None]
         assert y == pytest.approx(sum(last) / len(last), abs=1e-3)
 
 
@@ -119,17 +128,17 @@ def test_studies_are_laid_over_each_other_under_names_that_differ(
             assert len({t["line"]["color"] for t in lines}) == 3
 
 
-def test_cost_counts_every_candidate_that_was_trained(study: Still) -> None:
+def test_cost_counts_every_candidate_that_was_trained(study: Snapshot) -> None:
     spec = cost(study)
-    trained = [row for row in finished(study) if row["fitness"] > 0]
+    trained = [row for row in study.finished if row["score"] is not None]
     points = spec["data"][0]
-    assert sorted(points["x"]) == pytest.approx(sorted(row["fitness"] for row in trained), abs=1e-3)
+    assert sorted(points["x"]) == pytest.approx(sorted(row["score"] for row in trained), abs=1e-3)
     fits, times = [t for t in spec["data"] if t["type"] == "bar"]
     assert sum(fits["y"]) == sum(times["x"]) == len(trained)
     assert parse(trained[0]["function"]).readable() in [text for _, text in points["customdata"]]
 
 
-def test_nothing_is_both_fitter_and_cheaper_than_the_front(study: Still) -> None:
+def test_nothing_is_both_fitter_and_cheaper_than_the_front(study: Snapshot) -> None:
     spec = cost(study)
     front = trace(spec, name="Pareto front")
     every = set(zip(spec["data"][0]["x"], spec["data"][0]["y"], strict=True))
@@ -153,7 +162,7 @@ def test_cost_is_coloured_by_what_tells_the_studies_apart(paths: dict[str, Path]
 
 
 def test_a_crowd_is_thinned_but_its_best_and_its_histograms_are_whole(
-    study: Still, monkeypatch: pytest.MonkeyPatch
+    study: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = cost(study)
     monkeypatch.setattr(cost_figure, "_POINTS", 10)
@@ -165,12 +174,12 @@ def test_a_crowd_is_thinned_but_its_best_and_its_histograms_are_whole(
     assert "10 of" in thin["layout"]["meta"]["caption"]
 
 
-def test_the_gallery_shows_functions_and_slopes_before_and_after_training(study: Still) -> None:
+def test_the_gallery_shows_functions_and_slopes_before_and_after_training(study: Snapshot) -> None:
     panels = gallery(study, 3)
     for panel, row in zip(panels, study.best(3), strict=True):
         f = parse(row["function"])
         assert panel["layout"]["meta"]["title"] == f.readable()
-        ends = {n: v[-1] for n, v in recorded(study, row).items()}
+        ends = {n: v[-1] for n, v in recorded(study, row["function"]).items()}
         trained = {n: sum(layers) / len(layers) for n, layers in ends.items()}
         assert set(trained) == set(f.parameters)
         moments: list[dict[str, float]] = [{}, trained] if trained else [{}]
@@ -188,9 +197,9 @@ def test_where_a_function_is_not_finite_there_is_no_point() -> None:
     assert all(y is None or math.isfinite(y) for y in ys)
 
 
-def test_adaptation_goes_from_the_initial_values_to_the_trained_ones(study: Still) -> None:
+def test_adaptation_goes_from_the_initial_values_to_the_trained_ones(study: Snapshot) -> None:
     row = next(row for row in study.best(10) if "alpha" in row["function"])
-    f, values = parse(row["function"]), recorded(study, row)
+    f, values = parse(row["function"]), recorded(study, row["function"])
     training, depth = adaptation(study, row["number"])
     first, last = training["data"][0], training["data"][-1]
     assert first["name"] == "before training"
@@ -204,26 +213,28 @@ def test_adaptation_goes_from_the_initial_values_to_the_trained_ones(study: Stil
     assert depth["data"][1]["y"][i] == pytest.approx(f(1.25, **second), rel=1e-3)
 
 
-def test_curves_are_means_over_runs_and_relu_stands_beside_them(study: Still) -> None:
+def test_curves_are_means_over_runs_and_relu_stands_beside_them(study: Snapshot) -> None:
     spec = curves(study)
     runs = [r for r in study.runs("test") if r["function"] == RELU]
-    ends = [study.curves(r["position"])["validation"]["10"] for r in runs]
+    ends = [study.curves(r["run"])["validation"]["10"] for r in runs]
     relu = trace(spec, name="ReLU", mode="lines+markers")
     assert relu["x"][-1] == 10
     assert relu["y"][-1] == pytest.approx(sum(ends) / len(ends), abs=1e-3)
     best = study.best(3)
     assert len(spec["data"]) == 2 * (len(best) + 1)
     other = study.best(10)[-1]
-    assert "search recipe" in curves(study, [other["number"]])["layout"]["meta"]["caption"]
+    assert "through 5 epochs" in curves(study, [other["number"]])["layout"]["meta"]["caption"]
 
 
-def test_a_candidate_that_does_not_exist_is_named(study: Still) -> None:
+def test_a_candidate_that_does_not_exist_is_named(study: Snapshot) -> None:
     for make in (adaptation, lineage):
         with pytest.raises(PangaeaError, match=r"finished\.study has no candidate 99"):
             make(study, 99)
 
 
-def test_the_family_tree_goes_from_an_initial_function_to_the_one_asked_for(study: Still) -> None:
+def test_the_family_tree_goes_from_an_initial_function_to_the_one_asked_for(
+    study: Snapshot,
+) -> None:
     best = study.best(1)[0]
     assert f"candidate {best['number']}" in lineage(study)["layout"]["annotations"][-1]["text"]
     notes = [note["text"] for note in lineage(study, 60)["layout"]["annotations"]]
@@ -250,12 +261,12 @@ def test_the_graph_has_a_box_for_each_node_and_each_parameter_on_its_edge() -> N
     assert (at["<b>α</b>"], at["<b>γ</b>"]) == (0.5, -1.5)
 
 
-def test_shares_of_operators_add_up_to_a_hundred(study: Still) -> None:
+def test_shares_of_operators_add_up_to_a_hundred(study: Snapshot) -> None:
     spec = operators(study)
     for shares in zip(*(t["y"] for t in spec["data"]), strict=True):
         assert sum(shares) == pytest.approx(100, abs=0.1)
-    rows = [r for r in finished(study) if r["fitness"] >= study.settings.threshold]
-    last = rows[-study.settings.population :]
+    rows = [r for r in study.finished if (r["score"] or 0.0) >= study.goal.threshold]
+    last = rows[-study.population :]
     count = Counter(
         node.operator for r in last for _, node in parse(r["function"]).expression.walk()
     )
@@ -265,12 +276,12 @@ def test_shares_of_operators_add_up_to_a_hundred(study: Still) -> None:
     assert drawn["y"][-1] == pytest.approx(100 * count[drawn["name"]] / count.total(), abs=0.01)
 
 
-def test_failures_are_counted_by_reason(study: Still) -> None:
+def test_failures_are_counted_by_reason(study: Snapshot) -> None:
     (bars,) = failures(study)["data"]
-    assert dict(zip(bars["y"], bars["x"], strict=True)) == study.failures()
+    assert dict(zip(bars["y"], bars["x"], strict=True)) == study.failures
 
 
-def test_the_timeline_has_every_worker_and_all_of_its_time(study: Still) -> None:
+def test_the_timeline_has_every_worker_and_all_of_its_time(study: Snapshot) -> None:
     spec = timeline(study)
     workers = {run["worker"] for run in study.runs("search")}
     assert {y for t in spec["data"] for y in t["y"]} - {None} == workers
@@ -288,3 +299,144 @@ def test_the_timeline_has_every_worker_and_all_of_its_time(study: Still) -> None
 def test_a_label_is_escaped_and_short() -> None:
     assert theme.shown("<b>&") == "&lt;b&gt;&amp;"
     assert theme.shown("a" * 300, 20) == "a" * 19 + "…"
+
+
+def test_of_a_minimised_goal_the_best_so_far_goes_down(paths: dict[str, Path]) -> None:
+    with opened(paths["minimised"]) as study:
+        scores = [math.inf if r["score"] is None else r["score"] for r in study.finished]
+        for make in (progress, compute):
+            spec = make(study)
+            line = trace(spec, mode="lines")
+            assert line["y"] == sorted(line["y"], reverse=True)
+            assert line["y"][-1] == min(scores)
+            low, high = spec["layout"]["yaxis"]["range"]
+            assert low < min(scores) < study.baseline_score < high
+            assert spec["layout"]["yaxis"]["title"]["text"] == "validation loss (nats)"
+        assert "GELU" in progress(study)["layout"]["meta"]["caption"]
+        best = list(itertools.accumulate(scores, min))
+        line = trace(progress(study), mode="lines")
+        assert [best[int(x) - 1] for x in line["x"]] == line["y"]
+
+
+def test_of_a_minimised_goal_the_front_is_low_in_both(paths: dict[str, Path]) -> None:
+    with opened(paths["minimised"]) as study:
+        spec = cost(study)
+    front = trace(spec, name="Pareto front")
+    every = set(zip(spec["data"][0]["x"], spec["data"][0]["y"], strict=True))
+    on = set(zip(front["x"], front["y"], strict=True))
+    for x, y in every:
+        dominated = any(a <= x and b <= y and (a, b) != (x, y) for a, b in every)
+        assert dominated != ((x, y) in on)
+    assert trace(spec, name="GELU")["marker"]["symbol"] == "diamond"
+
+
+@pytest.mark.parametrize("name", OF_STUDIES)
+def test_no_figure_of_a_loss_speaks_of_accuracy(name: str, paths: dict[str, Path]) -> None:
+    with opened(paths["minimised"]) as study:
+        text = str(figures()[name].make(study))
+    for word in ("accuracy", "ReLU", "epoch", "fitness"):
+        assert word not in text
+
+
+def test_one_candidate_far_worse_than_the_rest_does_not_flatten_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.study"
+    with Maker(path, candidates=30, goal=LOSS) as maker:
+        maker.baseline()
+        maker.search(29)
+        with maker.study.transaction():
+            maker.study.add(30, Proposal(parse("exp(x)"), None, "initial"))
+            maker.run("search", 30, "exp(x)", 30, -1e9)  # the maker's worst is a loss of 3.8
+    with opened(path) as study:
+        study.finished[-1]["score"] = 1e6
+        spec = cost(study)
+        low, high = spec["layout"]["xaxis"]["range"]
+        others = [r["score"] for r in study.finished[:-1] if r["score"] is not None]
+        assert low < min(others) < max(others) < high < 1000
+        assert "1 far worse than the rest lie" in spec["layout"]["meta"]["caption"]
+        fits, _ = [t for t in spec["data"] if t["type"] == "bar"]
+        assert sum(fits["y"]) == len(others) + 1
+
+
+def test_a_candidate_with_several_runs_is_one_point_at_its_last_score(
+    paths: dict[str, Path],
+) -> None:
+    with opened(paths["several"]) as study:
+        assert any(row["runs"] > 1 for row in study.finished)
+        points = cost(study)["data"][0]
+        assert [number for number, _ in points["customdata"]] == [
+            row["number"] for row in study.finished if row["score"] is not None
+        ]
+        assert {t["name"] for t in timeline(study)["data"]} >= {"search", "promotion"}
+
+
+def test_wherever_a_study_is_expected_its_path_does(paths: dict[str, Path]) -> None:
+    path = paths["finished"]
+    with Study.open(path) as opened_study, opened(path) as snapshot:
+        ways: list[Any] = [path, str(path), opened_study, snapshot]
+        drawn = [plot.progress(way).to_json() for way in ways]
+    assert len(set(drawn)) == 1
+    assert plot.lineage(str(path), 3)
+    with pytest.raises(PangaeaError, match="there is no study at"):
+        plot.progress("none.study")
+    with pytest.raises(PangaeaError, match="needs a study, or the path of its file"):
+        plot.progress()
+    with pytest.raises(PangaeaError, match="got a int"):
+        plot.curves(3)
+
+
+def test_studies_with_different_goals_share_no_axis(paths: dict[str, Path]) -> None:
+    with pytest.raises(PangaeaError, match=r"share no axis \(finished: accuracy \(%\), minimised"):
+        plot.progress(paths["finished"], paths["minimised"])
+
+
+def test_functions_are_drawn_by_their_text_or_name() -> None:
+    for drawn in (plot.shape("gelu"), plot.graph("max(x, 0)"), plot.shape(parse("tanh(x)"))):
+        assert isinstance(drawn, go.Figure)
+
+
+def test_every_figure_is_a_function_of_plot() -> None:
+    assert set(dir(plot)) == set(figures())
+    assert plot.cost.__doc__ == cost.__doc__
+    with pytest.raises(AttributeError, match="has no figure 'histogram'"):
+        _ = plot.histogram
+
+
+def test_a_figure_is_one_decorated_function_and_no_other_edit(
+    tmp_path: Path, paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "luck.py").write_text(
+        "from pangaea.report.figures import On, figure, theme\n"
+        "@figure(On('search', 9, 'half'))\n"
+        "def luck(study):\n"
+        "    return theme.figure('Luck', 'How lucky it was.', [], x=study.goal.label())\n"
+    )
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "pangaea.report.figures.luck", raising=False)
+    with opened(paths["finished"]) as study:
+        assert report(study, [study])["figures"]["search"][-1]["layout"]["title"]["text"] == "Luck"
+        assert "luck" in pictures.figures([study])
+    assert isinstance(plot.luck(paths["finished"]), go.Figure)
+    del sys.modules["pangaea.report.figures.luck"]
+
+
+def test_a_function_is_drawn_from_itself_its_text_or_its_name() -> None:
+    f = parse("mul(logsigmoid(alpha*x), beta*asinh(x))")
+    for same in ("wrn-1", str(f), f.readable()):
+        assert shape(same) == shape(f)
+        assert graph(same) == graph(f)
+
+
+def test_a_learnable_baseline_is_drawn_by_its_name() -> None:
+    (value, slope) = shape("prelu")["data"]
+    i = value["x"].index(-1.25)
+    assert (value["y"][i], slope["y"][i]) == (-0.3125, 0.25)
+    drawn = shape("prelu", {"alpha": 0.5})["data"]
+    assert [line["y"][i] for line in drawn] == [-0.3125, 0.25, -0.625, 0.5]
+    with pytest.raises(PangaeaError, match="'prelu', a learnable baseline that no operators"):
+        graph("prelu")
+
+
+def test_what_is_no_function_is_not_drawn() -> None:
+    for draw in (shape, graph):
+        with pytest.raises(PangaeaError):
+            draw(3)  # type: ignore[arg-type]

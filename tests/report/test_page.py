@@ -14,9 +14,10 @@ import pytest
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.parser import parse
-from pangaea.report.formats import write
+from pangaea.report.formats import FORMATS, table_csv, write
 from pangaea.report.page.document import embedded
-from pangaea.report.records import Still
+from pangaea.report.records import Snapshot, opened
+from pangaea.report.texts import inert
 from pangaea.study.study import Study
 from tests.report.conftest import HOSTILE, KINDS
 from tests.study_maker import forge, make
@@ -66,7 +67,7 @@ def test_every_study_gets_a_whole_page_that_asks_for_nothing(
 
 
 def test_the_page_holds_every_candidate_with_its_text_and_latex(
-    study: Still, paths: dict[str, Path]
+    study: Snapshot, paths: dict[str, Path]
 ) -> None:
     (report,) = Document(write([paths["finished"]])).data()["reports"]
     rows = {row[0]: row for row in report["rows"]}
@@ -74,8 +75,9 @@ def test_the_page_holds_every_candidate_with_its_text_and_latex(
     for wanted in study.table():
         row = rows[wanted["number"]]
         f = parse(wanted["function"])
-        assert row[1:4] == [str(f), f.readable(), round(wanted["fitness"], 3)]
-        assert row[-1] == f.latex()
+        assert row[1:3] == [str(f), f.readable()]
+        assert row[3] == (wanted["score"] and pytest.approx(wanted["score"], rel=1e-5))
+        assert row[9:] == [f.latex(), 1]
         assert row[7] == wanted["failure"]
 
 
@@ -102,8 +104,8 @@ def test_a_hostile_name_setting_or_function_stays_text(text: str, tmp_path: Path
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in clean.tags]
     assert not page.comments
     (report,) = page.data()["reports"]
-    assert report["path"] == str(path)
-    assert report["rows"][0][1:3] == [text, text]
+    assert report["path"] == inert(str(path))
+    assert report["rows"][0][1:3] == [inert(text), inert(text)]
 
 
 def test_a_hostile_task_stays_text_in_every_format(tmp_path: Path) -> None:
@@ -125,17 +127,17 @@ def test_json_in_a_page_holds_no_tag_and_reads_back() -> None:
 def test_numbers_that_are_not_finite_are_one_sentence(tmp_path: Path) -> None:
     path = make(tmp_path / "a.study", 5, done=3)
     with Study.resume(path) as study, study.transaction():
-        study._connection.execute("update runs set accuracy = 9e999 where candidate = 1")
-    with pytest.raises(PangaeaError, match="numbers that are not finite"):
+        study._connection.execute("update results set score = 9e999 where run = 5")
+    with pytest.raises(PangaeaError, match="the score of run 5 is 'inf', which is not a finite"):
         write([path])
 
 
-def test_markdown_has_the_headline_and_the_best(study: Still, paths: dict[str, Path]) -> None:
+def test_markdown_has_the_headline_and_the_best(study: Snapshot, paths: dict[str, Path]) -> None:
     text = write([paths["finished"]], kind="md")
     assert text.startswith("# finished\n")
-    assert "points above ReLU's" in text
+    assert "points better than ReLU's" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert all(len(re.findall(r"(?<!\\)\|", row)) in (5, 6) for row in rows)
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 6 for row in rows)
     for row in study.best(10):
         assert f"| {row['number']} | " in text
 
@@ -144,16 +146,51 @@ def test_csv_has_a_row_for_each_candidate_of_each_study(paths: dict[str, Path]) 
     text = write([paths["finished"], paths["hostile"]], kind="csv")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 60 + len(HOSTILE)
-    assert [row["function"] for row in rows[60:]] == HOSTILE
+    assert [row["function"] for row in rows[60:]] == list(map(inert, HOSTILE))
     assert {row["study"] for row in rows} == {"finished", "hostile"}
-    assert write([paths["empty"]], kind="csv") == "study,number,function,fitness\n"
+    assert write([paths["empty"]], kind="csv") == "study,number,function,score\n"
 
 
-def test_json_is_the_study_as_plain_data(study: Still, paths: dict[str, Path]) -> None:
+def test_json_is_the_study_as_plain_data(study: Snapshot, paths: dict[str, Path]) -> None:
     (found,) = json.loads(write([paths["finished"]], kind="json"))["studies"]
     assert found["candidates"] == study.table()
     assert found["settings"] == study.settings.as_dict()
     assert found["headline"]["tested"][0]["readable"] == "ReLU"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_study_has_every_format_and_nothing_in_it_is_live(
+    form: str, kind: str, paths: dict[str, Path]
+) -> None:
+    text = write([paths[kind]], kind=form)
+    assert all(c.isprintable() or c in "\n\t" for c in text.replace("\ufeff", "")), form
+
+
+def test_a_page_of_a_loss_has_no_word_of_accuracy(paths: dict[str, Path]) -> None:
+    text = json.dumps(Document(write([paths["minimised"]])).data()["reports"])
+    for word in ("accuracy", "ReLU", "fitness", "epoch"):
+        assert not re.search(rf"\b{word}\b", text), word
+    for form in ("md", "csv", "json"):
+        assert "accuracy" not in write([paths["minimised"]], kind=form)
+
+
+def test_markdown_has_the_tested_functions_in_their_final_order(paths: dict[str, Path]) -> None:
+    with opened(paths["minimised"]) as study:
+        order = ["GELU", *(parse(row["function"]).readable() for row in study.best(3))]
+    lines = write([paths["minimised"]], kind="md").replace("\\", "").splitlines()
+    first = lines.index("| --- | --- | --- | --- | --- |") + 1
+    assert [line.split(" | ")[0][2:] for line in lines[first : first + 4]] == order
+    assert lines[first - 2].startswith("| tested function | test loss (nats) | n | failed | p aga")
+
+
+def test_cells_that_a_spreadsheet_would_calculate_are_texts(tmp_path: Path) -> None:
+    path = forge(tmp_path / "a.study", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "x"])
+    rows = list(csv.DictReader(io.StringIO(write([path], kind="csv"))))
+    assert [row["function"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'=1", "x"]
+    assert all(row["mutation"][0] in "'x" for row in rows)
+    assert [float(row["score"]) > 0 for row in rows] == [True] * 6
+    assert table_csv([{"a": -1.5, "b": "-x"}]) == "a,b\n-1.5,'-x\n"
 
 
 def test_a_format_that_there_is_not_is_named(paths: dict[str, Path]) -> None:
@@ -178,7 +215,7 @@ def test_what_cannot_be_opened_or_written_is_one_sentence(
         write([foreign])
     with pytest.raises(PangaeaError, match="there is no study at"):
         write([tmp_path / "none.study"])
-    with pytest.raises(PangaeaError, match=r"cannot write .*: No such file or directory"):
+    with pytest.raises(PangaeaError, match=r"cannot write .*: there is no folder"):
         write([paths["finished"]], tmp_path / "no" / "folder.html")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["notes.study"]
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from pangaea.errors import PangaeaError
-from pangaea.report.figures import pictures
+from pangaea.report import pictures
 from pangaea.report.formats import write
 from pangaea.report.records import opened
 
@@ -21,13 +21,20 @@ def test_there_is_a_picture_of_every_figure(paths: dict[str, Path]) -> None:
         )
 
 
+def test_studies_with_different_goals_have_pictures_of_their_own(paths: dict[str, Path]) -> None:
+    with opened(paths["finished"]) as one, opened(paths["minimised"]) as two:
+        specs = pictures.figures([one, two])
+    for i, label in enumerate(("validation accuracy (%)", "validation loss (nats)"), 1):
+        assert specs[f"progress-{i}"]["layout"]["yaxis"]["title"]["text"] == label
+
+
 def test_pictures_are_png_files_with_something_on_them(
     paths: dict[str, Path], tmp_path: Path, browser: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(paths["finished"]) as study:
         some = {"progress", "gallery", "graph"}
-        chosen = {n: s for n, s in pictures.figures([study]).items() if n in some}
-    monkeypatch.setattr(pictures, "figures", lambda _: chosen)
+        some_figures = {n: s for n, s in pictures.figures([study]).items() if n in some}
+    monkeypatch.setattr(pictures, "figures", lambda _: some_figures)
     monkeypatch.setattr(pictures, "browser", lambda: Borrowed(browser))
     write([paths["finished"]], kind="md", pictures=tmp_path / "png")
     assert {p.name for p in (tmp_path / "png").iterdir()} == {f"{name}.png" for name in some}

@@ -47,8 +47,8 @@ def test_a_file_gets_a_line_every_half_minute_at_most(clock: Clock) -> None:
             advance(second, "relu(x)")
     lines = stream.getvalue().splitlines()
     assert len(lines) == 10
-    assert lines[0] == "10% relu(x) (about 270 s left)"
-    assert lines[4] == "50% relu(x) (about 150 s left)"
+    assert lines[0] == "10% relu(x) (about 4 min left)"
+    assert lines[4] == "50% relu(x) (about 2 min left)"
     assert lines[-1] == "100% relu(x) (about 0 s left)"
 
 
@@ -80,7 +80,7 @@ def test_before_anything_is_done_no_time_is_guessed(clock: Clock) -> None:
         advance(0, "tanh(x)")
         assert stream.getvalue() == ""
         advance(1)
-    assert stream.getvalue() == "25% tanh(x) (about 180 s left)\n"
+    assert stream.getvalue() == "25% tanh(x) (about 3 min left)\n"
 
 
 def test_a_line_is_there_as_soon_as_it_is_written(clock: Clock, tmp_path: Path) -> None:

@@ -1,55 +1,96 @@
 """The display of a running search: its counts, and what it prints where."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from pangaea.report.terminal.search import Board, Lines, Screen, display
-from pangaea.study.settings import settings
-from pangaea.study.study import Study
-from pangaea.workers.judge import Job
+from pangaea.study.study import Run, Study, Wanted
+from tests.study_maker import LOSS, Maker
+
+BUDGET = 5
 
 
-def job(number: int, function: str, stage: str = "search") -> Job:
-    candidate = number if stage == "search" else None
-    return Job(
-        stage, candidate, function, (0,), "mnist1d", "search", None, None, "validation", None
-    )
+def run(
+    number: int, function: str, stage: str = "search", budget: int = BUDGET, candidate: int = 0
+) -> Run:
+    wanted = Wanted(stage, candidate or number, function, "t", None, budget, 0, "validation")
+    return Run(number, wanted)
+
+
+def result(score: float | None, seconds: float = 4.0, **more: Any) -> dict[str, Any]:
+    return {"score": score, "failure": None, "seconds": seconds} | more
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Study:
-    made = Study.create(tmp_path / "s.study", settings({}), {}, 10)
-    baseline = {"function": "relu(x)", "accuracy": 60.0, "seconds": 2.0, "finished": 1.0}
-    with made.transaction():
-        for seed in range(3):
-            made.record("baseline", None, baseline | {"seed": seed})
-    return made
+def study(tmp_path: Path) -> Iterator[Study]:
+    with Maker(tmp_path / "s.study") as maker:
+        with maker.study.transaction():
+            for seed in range(3):
+                wanted = Wanted("baseline", None, "relu(x)", "t", None, BUDGET, seed, "validation")
+                asked = maker.study.ask(wanted)
+                maker.study.record(asked.number, result(60.0, 2.0, finished=1.0))
+        yield maker.study
 
 
 def feed(board: Board, study: Study) -> None:
     board.stage(study, "search", 0, 20)
     for number in range(1, 21):
         if number % 5 == 0:
-            result = {"failure": "diverged", "seconds": 0.1}
-            board.result(study, job(number, "exp(exp(x))"), [result])
+            failed = result(None, 0.1, failure="diverged")
+            board.result(study, run(number, "exp(exp(x))"), failed)
         else:
-            result = {"accuracy": 50.0 + number, "failure": None, "seconds": 4.0}
-            board.result(study, job(number, f"pow(x, {'relu(' * number}x{')' * number})"), [result])
+            function = f"pow(x, {'relu(' * number}x{')' * number})"
+            board.result(study, run(number, function), result(50.0 + number))
 
 
 def test_equivalent_functions_take_one_place(study: Study) -> None:
     board = Board()
     board.stage(study, "search", 0, 3)
-    for number, (function, accuracy) in enumerate(
+    for number, (function, score) in enumerate(
         (("tanh(x)", 70.0), ("identity(tanh(x))", 72.0), ("tanh(identity(x))", 71.0)), 1
     ):
-        board.result(
-            study, job(number, function), [{"accuracy": accuracy, "failure": None, "seconds": 1.0}]
-        )
-    assert [(best.number, best.fitness) for best in board.best] == [(2, 72.0)]
+        board.result(study, run(number, function), result(score))
+    assert [(best.number, best.score) for best in board.best] == [(2, 72.0)]
+
+
+def test_another_run_of_a_candidate_may_make_it_worse(study: Study) -> None:
+    board = Board()
+    board.stage(study, "search", 0, 4)
+    board.result(study, run(1, "tanh(x)"), result(70.0))
+    board.result(study, run(2, "elu(x)"), result(65.0))
+    again = run(3, "tanh(x)", "promotion", 2 * BUDGET, candidate=1)
+    board.result(study, again, result(61.0))
+    assert [(best.number, best.score) for best in board.best] == [(2, 65.0), (1, 61.0)]
+    assert board.done == 3
+
+
+def test_runs_of_later_stages_are_counted_and_not_ranked(study: Study) -> None:
+    board = Board()
+    board.stage(study, "rerank", 0, 4)
+    board.result(study, run(1, "tanh(x)", "rerank"), result(99.0))
+    board.result(study, run(1, "tanh(x)", "rerank"), result(None, failure="diverged"))
+    assert (board.done, board.best, board.failed()) == (2, [], "")
+
+
+def test_of_a_minimised_goal_the_smallest_is_the_best(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    with Maker(tmp_path / "l.study", goal=LOSS, baseline="gelu(x)") as maker:
+        maker.baseline()
+        lines = Lines(stream)
+        lines.stage(maker.study, "search", 0, 10)
+        for number in range(1, 11):
+            function = f"{'tanh(' * number}x{')' * number}"
+            lines.result(maker.study, run(number, function), result(2.0 - number / 10))
+        level = maker.study.baseline_score
+    assert level is not None
+    first, *_, last = stream.getvalue().splitlines()
+    assert first == f"GELU: {level:.3f} nats validation loss"
+    assert f"best 1.000 nats (+{level - 1:.3f})" in last
 
 
 def test_lines_have_no_control_codes_and_say_what_failed(study: Study) -> None:
@@ -63,17 +104,40 @@ def test_lines_have_no_control_codes_and_say_what_failed(study: Study) -> None:
     assert "4 diverged" in last
 
 
-def test_the_screen_shows_best_gain_cost_and_failures(study: Study) -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
+def test_what_a_worker_says_stays_text(study: Study) -> None:
+    stream = io.StringIO()
+    lines = Lines(stream)
+    lines.stage(study, "search", 0, 1)
+    lines.result(study, run(1, "x"), result(None, failure="\x1b[2Jgone\n"))
+    assert "failed: 1 \\x1b[2Jgone" in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_the_stage_is_told_in_words_with_the_baselines_name(study: Study) -> None:
+    stream = io.StringIO()
+    lines = Lines(stream)
+    for stage in ("baseline", "search", "rerank", "test", "general", "unheard of"):
+        lines.stage(study, stage, 0, 2)
+    assert stream.getvalue().splitlines() == [
+        "the baseline first: ReLU, 2 runs",
+        "ReLU: 60.00% validation accuracy",
+        "searching, 2 runs",
+        "training the best again, 2 runs",
+        "testing the best, 2 runs",
+        "judging on every task, 2 runs",
+        "unheard of, 2 runs",
+    ]
+
+
+@pytest.mark.parametrize("width", [100, 60, 40])
+def test_the_screen_shows_best_gain_cost_and_failures(study: Study, width: int) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
     screen = Screen(console)
     feed(screen, study)
     console.print(screen)
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "20/20" in text
-    assert "69.00%" in text
-    assert "+9.00" in text
-    assert "2.0× ReLU" in text
-    assert "failed: 4 diverged" in text
+    for part in ("20/20", "69.00%", "+9.00", "2.0× ReLU", "failed: 4 diverged"):
+        assert part in text
 
 
 def test_stopping_is_said_once(study: Study) -> None:

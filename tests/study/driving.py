@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).parents[2]
+STRATEGIES = Path(__file__).parent / "strategies"  # of tests alone
 PATIENCE_SECONDS = 60.0
 
 
@@ -87,7 +88,7 @@ def _outcome(study: Path) -> Path:
 def _drive(study: Path, judge: str, arguments: list[Any], how: Mapping[str, Any]) -> None:
     from functools import partial
 
-    from pangaea.study import search
+    from pangaea.study import driver
     from pangaea.workers.judge import judge as real
     from tests.study import judges
 
@@ -95,9 +96,9 @@ def _drive(study: Path, judge: str, arguments: list[Any], how: Mapping[str, Any]
     try:
         if study.exists():
             places = ("workers", "cluster")
-            search.resume(study, judge=chosen, **{k: how[k] for k in places if k in how}).close()
+            driver.resume(study, judge=chosen, **{k: how[k] for k in places if k in how}).close()
         else:
-            search.search(study=study, judge=chosen, **how).close()
+            driver.search(study=study, judge=chosen, **how).close()
         said = "done"
     except BaseException as error:
         said = f"{type(error).__name__}: {error}"
@@ -105,9 +106,12 @@ def _drive(study: Path, judge: str, arguments: list[Any], how: Mapping[str, Any]
 
 
 def _serve() -> None:
-    import pangaea.study.search  # noqa: F401
+    import pangaea.study.driver  # noqa: F401
     import tests.study.judges  # noqa: F401
     from pangaea.workers.worker import die_with_parent
+    from tests.rooms import extend
+
+    extend("pangaea.evolution.strategies", STRATEGIES)
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:

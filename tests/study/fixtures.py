@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.study.driving import REPOSITORY, Drivers, until
+from tests.rooms import extended
+from tests.study.driving import REPOSITORY, STRATEGIES, Drivers, until
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,13 @@ def drivers() -> Iterator[Drivers]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "a.study"
+
+
+@pytest.fixture
+def promoting() -> Iterator[str]:
+    """A strategy that proposes several runs of a candidate, with several budgets."""
+    with extended("pangaea.evolution.strategies", STRATEGIES):
+        yield "promoting"
 
 
 class ByHand(NamedTuple):

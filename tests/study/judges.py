@@ -8,60 +8,98 @@ import socket
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from pangaea.study.stages import PROPOSED
 from pangaea.workers.judge import Job, Judge, Result, failed, stamped
+from pangaea.workers.judge import judge as real
 
 ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
+HUGE = 10**5000  # more digits than Python prints
+NONSENSE: dict[str, Any] = {
+    "nothing": None,
+    "a text": "a good function",
+    "a list": [1.0],
+    "an empty dict": {},
+    "no score": {"score": None},
+    "not a number": {"score": float("nan")},
+    "infinity": {"score": float("-inf")},
+    "a text for a score": {"score": "76.5"},
+    "a list for a score": {"score": [76.5]},
+    "a truth for a score": {"score": True},
+    "a huge number": {"score": HUGE},
+    "a list of huge numbers": {"score": [HUGE]},
+    "a float near the end": {"score": 1e305},
+    "a strange failure": {"failure": {"why": 3}},
+    "an object": {"score": 1.0, "curves": {"loss": object()}},
+    "values that are none": {"score": 1.0, "values": 3},
+}
 
 
 def here() -> str:
     return f"{socket.gethostname()}/{os.getpid()}"
 
 
-def instant(job: Job) -> list[Result]:
-    """The same accuracy for the same function and seed, at once."""
+def instant(job: Job) -> Result:
+    """The same score for the same function and seed, at once."""
     started = time.time()
-    results = [
-        {
-            "function": job.function,
-            "seed": seed,
-            "accuracy": random.Random(f"{job.function}/{seed}").uniform(10, 90),
-        }
-        for seed in job.seeds
-    ]
-    return stamped(results, started, here())
+    score = random.Random(f"{job.function}/{job.seed}").uniform(10, 90)
+    return stamped({"score": score}, started, here())
 
 
-def napping(seconds: float, job: Job) -> list[Result]:
+def napping(seconds: float, job: Job) -> Result:
     time.sleep(seconds)
     return instant(job)
 
 
-def long_winded(job: Job) -> list[Result]:
-    return [result | {"loss": [1 / 3] * 5000} for result in instant(job)]
+def long_winded(job: Job) -> Result:
+    return instant(job) | {"curves": {"loss": [1 / 3] * 5000}}
 
 
-def raising(job: Job) -> list[Result]:
+def raising(job: Job) -> Result:
     raise RuntimeError("this judge has a bad day")
 
 
-def failing(reason: str, job: Job) -> list[Result]:
-    """No function can be trained, not even ReLU."""
-    return stamped(failed(job, reason, "so it goes"), time.time(), here())
+def overflowing(job: Job) -> Result:
+    """A run that diverged, as a task tells of it."""
+    curves = {"parameters": {"alpha": [[1.0], [float("nan")]]}, "loss": [2.0, float("inf")]}
+    values = {"validation": 3.0, "margin": float("-inf")}
+    why = failed("diverged", "the loss was inf")
+    return stamped(why | {"curves": curves, "values": values}, time.time(), here())
 
 
-def failing_candidates(reason: str, job: Job) -> list[Result]:
-    """ReLU can be trained, and nothing else."""
-    return failing(reason, job) if job.stage == "search" else instant(job)
+def nonsense(name: str, job: Job) -> Any:
+    return NONSENSE[name]
 
 
-def failing_while(file: Path, reason: str, job: Job) -> list[Result]:
+def failing(reason: str, job: Job) -> Result:
+    """No function can be trained, not even the baseline."""
+    return stamped(failed(reason, "so it goes"), time.time(), here())
+
+
+def failing_candidates(reason: str, job: Job) -> Result:
+    """The baseline can be trained, and nothing else."""
+    return failing(reason, job) if job.stage in PROPOSED else instant(job)
+
+
+def failing_sometimes(job: Job) -> Result:
+    """Every fifth run of a candidate fails, by its seed."""
+    return failing("diverged", job) if job.stage in PROPOSED and job.seed % 5 == 0 else instant(job)
+
+
+def napping_and_failing(seconds: float, job: Job) -> Result:
+    time.sleep(seconds)
+    return failing_sometimes(job)
+
+
+def failing_while(file: Path, reason: str, job: Job) -> Result:
     """Nothing can be trained as long as there is the file."""
     return failing(reason, job) if file.exists() else instant(job)
 
 
-def deadly(file: Path, times: int, job: Job) -> list[Result]:
+def deadly(file: Path, times: int, job: Job, nap: float = 0.0) -> Result:
     """The first attempts take their worker with them; each is a letter in the file."""
+    time.sleep(nap)
     with file.open("a") as attempts:
         attempts.write("x")
     if len(file.read_text()) <= times:
@@ -69,33 +107,62 @@ def deadly(file: Path, times: int, job: Job) -> list[Result]:
     return instant(job)
 
 
-def sleeping(job: Job) -> list[Result]:
+def sleeping(job: Job) -> Result:
     """Candidates take forever, in a thread that lets the others work."""
-    if job.stage == "search":
+    if job.stage in PROPOSED:
         time.sleep(1000)
     return instant(job)
 
 
-def holding(job: Job) -> list[Result]:
+def holding(job: Job) -> Result:
     """Candidates take forever, in C code that holds the interpreter."""
-    if job.stage == "search":
+    if job.stage in PROPOSED:
         ctypes.PyDLL(None).sleep(1000)
     return instant(job)
 
 
-def telling(job: Job) -> list[Result]:
-    """The environment, in place of a reason."""
-    said = ",".join(os.environ.get(name, "unset") for name in ENVIRONMENT)
-    return [result | {"detail": said} for result in instant(job)]
-
-
-def once_then(file: Path, then: Judge, otherwise: Judge, job: Job) -> list[Result]:
+def once_then(file: Path, then: Judge, otherwise: Judge, job: Job) -> Result:
     """The first job of all is judged in one way, the others in another."""
     try:
         file.touch(exist_ok=False)
     except FileExistsError:
         return otherwise(job)
     return then(job)
+
+
+def dying_once(folder: str, stage: str, share: float, job: Job) -> Result:
+    """Real training with a checkpoint after each step; the first run of a stage is killed midway.
+
+    Every attempt at a run of the stage notes in the folder with what share of it done it began.
+    """
+    if job.stage != stage:
+        return real(job)
+    from pangaea.training import train
+
+    train.CHECKPOINT_SECONDS = 0.0
+    first = Path(folder) / "killed"
+    beginnings = Path(folder) / f"run-{job.run}"
+    start = train._Running.start
+
+    def noting(running: Any) -> Any:
+        run = start(running)
+        with beginnings.open("a") as file:
+            file.write(f"{run.share}\n")
+        return run
+
+    advance = train.Run.advance
+
+    def dying(run: Any) -> None:
+        advance(run)
+        if run.share > share and not first.exists():
+            first.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    train._Running.start, train.Run.advance = noting, dying  # type: ignore[method-assign]
+    try:
+        return real(job)
+    finally:
+        train._Running.start, train.Run.advance = start, advance  # type: ignore[method-assign]
 
 
 diverging = partial(failing_candidates, "diverged")

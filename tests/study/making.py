@@ -3,18 +3,64 @@
 from pathlib import Path
 from typing import Any
 
-from pangaea.study.search import search
-from pangaea.study.settings import Settings
-from pangaea.study.study import Study
+from pangaea.evolution.trials import Proposal
+from pangaea.functions.parser import parse
+from pangaea.study.driver import search
+from pangaea.study.settings import flat
+from pangaea.study.stages import SEARCH, STAGES
+from pangaea.study.study import Run, Study, Wanted
+from pangaea.tasks.goal import Goal, maximize, minimize
 from tests.study.judges import instant
 
-RECIPES = {"search": {"epochs": 2}, "full": {"epochs": 4}}
-RUN = {"function": "x", "seed": 0, "seconds": 1.0, "finished": 1.0}
+ACCURACY = maximize("accuracy", unit="%", failure=10.0, threshold=20.0, digits=2)
+LOSS = minimize("validation loss", failure=9.0)
+BUDGETS = {"search": 2, "full": 4}
+RESULT = {"seconds": 1.0, "finished": 1.0}
 
 
-def created(path: Path, **given: Any) -> Study:
+def created(path: Path, goal: Goal = ACCURACY, **given: Any) -> Study:
     """A new study, to be written."""
-    return Study.create(path, Settings(**{"candidates": 5} | given), RECIPES, 10)
+    task = {
+        "name": "mnist1d",
+        "goal": goal.as_dict(),
+        "baseline": "relu(x)",
+        "budgets": BUDGETS,
+        "unit": "epochs",
+    }
+    return Study.create(path, flat({"candidates": 5} | given), task)
+
+
+def wanted(stage: str = SEARCH.name, function: str = "relu(x)", **more: Any) -> Wanted:
+    row = STAGES[stage]
+    fields = {
+        "stage": stage,
+        "candidate": None,
+        "function": function,
+        "task": "mnist1d",
+        "scope": None,
+        "budget": BUDGETS[row.budget],
+        "seed": 0,
+        "part": row.part,
+    }
+    return Wanted(**fields | more)
+
+
+def ran(study: Study, want: Wanted, **result: Any) -> Run:
+    """A run and its result, inside a transaction of the caller."""
+    run = study.ask(want)
+    study.record(run.number, RESULT | result)
+    return run
+
+
+def candidate(
+    study: Study, number: int, text: str, parent: int | None = None, **result: Any
+) -> Run:
+    """A candidate with its first run, and that one's result if there is one."""
+    function = parse(text)
+    want = wanted(function=str(function), candidate=number, seed=number)
+    with study.transaction():
+        study.add(number, Proposal(function, parent, "initial"))
+        return ran(study, want, **result) if result else study.ask(want)
 
 
 def searched(path: Path, **given: Any) -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from pangaea.errors import PangaeaError
 from pangaea.study import file
-from pangaea.study.search import resume, search
+from pangaea.study.driver import resume, search
 from pangaea.study.study import Study
 from tests.study.driving import REPOSITORY
 from tests.study.judges import long_winded
-from tests.study.making import RUN, created, searched
+from tests.study.making import created, ran, searched, wanted
 
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -43,7 +43,7 @@ import os, sys, pangaea.study.study
 os.chmod(os.path.dirname(sys.argv[1]), 0o555)
 if os.geteuid() == 0: os.setgid(65534), os.setuid(65534)
 assert not os.access(os.path.dirname(sys.argv[1]), os.W_OK)
-print(len(pangaea.study.study.open_study(sys.argv[1]).history()))
+print(len(pangaea.study.study.open_study(sys.argv[1]).trials()))
 """
 
 
@@ -68,10 +68,10 @@ def test_what_cannot_be_read_rightly_is_not_read_at_all(open_folder: Path) -> No
     """Beside it lie changes that were not yet brought in, and the folder is read-only."""
     path = open_folder / "a.study"
     with created(open_folder / "b.study") as study, study.transaction():
-        study.record("test", None, RUN | {"seed": 1})
+        ran(study, wanted("test", seed=1))
     study = Study.resume(open_folder / "b.study")
     with study.transaction():
-        study.record("test", None, RUN | {"seed": 2})
+        ran(study, wanted("test", seed=2))
     for end in ("", "-wal"):
         shutil.copy(open_folder / f"b.study{end}", open_folder / f"a.study{end}")
     study.close()
@@ -114,14 +114,15 @@ KILLED = """
 import os, signal, sys
 from pangaea.study import file
 from pangaea.study.study import Study
+from tests.study.making import ran, wanted
 file._remote = lambda path: True
 study = Study.resume(sys.argv[1])
 study._connection.execute("pragma cache_size=2")  # so that half a change is in the file
 with study.transaction():
-    study._connection.execute("update runs set accuracy = 1, function = function || '!'")
+    study._connection.execute("update results set score = 1")
+    study._connection.execute("update runs set function = function || '!'")
     for seed in range(500):
-        study.record("test", None, {"function": "x", "seed": seed, "seconds": 1, "finished": 1,
-                                    "detail": "x" * 500})
+        ran(study, wanted("test", seed=seed), detail="x" * 500)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -129,18 +130,18 @@ with study.transaction():
 def test_a_change_that_was_cut_off_is_taken_back_before_anybody_reads(path: Path) -> None:
     searched(path)
     with Study.open(path) as study:
-        before = study.table(), study.runs("test")
+        before = study.table(), study.runs()
     run(KILLED, path)
     assert path.with_name("a.study-journal").exists()
     with Study.open(path) as study:
-        assert (study.table(), study.runs("test")) == before
+        assert (study.table(), study.runs()) == before
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(path: Path) -> None:
     def fill(study: Study) -> None:
         for seed in range(1000):
             with study.transaction():
-                study.record("test", None, RUN | {"seed": seed, "detail": "x" * 500})
+                ran(study, wanted("test", seed=seed), detail="x" * 500)
 
     with created(path) as study:
         (pages,) = study._rows("pragma page_count")
@@ -182,4 +183,4 @@ def test_a_search_on_a_disk_that_is_really_full_goes_on_when_there_is_room(
     with Study.open(path) as study:
         after = study.table()
     assert [row for row in after if row["number"] in {r["number"] for r in before}] == before
-    assert [row["number"] for row in after if row["fitness"]] == list(range(1, 31))
+    assert [row["number"] for row in after if row["score"]] == list(range(1, 31))

@@ -11,11 +11,12 @@ import pytest
 
 from pangaea.errors import PangaeaError
 from pangaea.study import file
+from pangaea.study.driver import resume
 from pangaea.study.file import Lock
-from pangaea.study.search import resume
+from pangaea.study.stages import PROPOSED, STAGES
 from pangaea.study.study import Study
 from tests.study.driving import Drivers, until
-from tests.study.making import RUN, created, searched
+from tests.study.making import RESULT, candidate, created, ran, searched, wanted
 
 
 def left(folder: Path) -> list[str]:
@@ -70,8 +71,8 @@ FOREIGN = {
     "another database": (foreign_database, "is not a study"),
     "another database with a log": (lambda path: foreign_database(path, "wal"), "is not a study"),
     "a newer study": (
-        lambda path: foreign_database(path, application_id=file.APPLICATION, user_version=2),
-        r"newer pangaea \(schema 2, this one knows 1\)",
+        lambda path: foreign_database(path, application_id=file.APPLICATION, user_version=3),
+        r"newer pangaea \(schema 3, this one knows 2\)",
     ),
     "a folder": (lambda path: path.mkdir(), "there is no study at"),
     "nothing": (lambda path: None, "there is no study at"),
@@ -93,10 +94,9 @@ def test_a_file_that_is_no_study_is_refused_untouched(path: Path, kind: str, use
 def look(path: Path) -> None:
     """Read everything there is."""
     with Study.open(path) as study:
-        study.table(), study.history(), study.best(10), study.failures(), study.pending()
-        for stage in ("baseline", "search", "rerank", "test"):
-            for row in study.runs(stage):
-                study.curves(row["position"])
+        study.table(), study.trials(), study.best(10), study.failures(), study.pending([*STAGES])
+        for row in study.runs():
+            study.curves(row["run"])
 
 
 @pytest.mark.parametrize("what", ["overwritten", "truncated"])
@@ -133,19 +133,32 @@ def test_a_study_that_lacks_something_is_damaged_and_not_held(path: Path) -> Non
     assert ".lock" not in "".join(left(path.parent))
 
 
-def record(study: Study, *seeds: int) -> None:
-    with study.transaction():
-        for seed in seeds:
-            study.record("test", None, RUN | {"seed": seed})
-
-
 def test_a_transaction_is_all_or_nothing(path: Path) -> None:
+    def record(*numbers: int) -> None:
+        with study.transaction():
+            for number in numbers:
+                study.record(number, RESULT)
+
     with created(path) as study:
+        with study.transaction():
+            runs = [study.ask(wanted("test", seed=seed)).number for seed in (1, 2)]
         with pytest.raises(PangaeaError, match="UNIQUE"):
-            record(study, 1, 2, 1)
-        assert study.runs("test") == []
-        record(study, 1)
-        assert len(study.runs("test")) == 1
+            record(*runs, runs[0])
+        assert study.runs() == []
+        record(runs[0])
+        assert [row["run"] for row in study.runs()] == runs[:1]
+        assert [run.number for run in study.pending(["test"])] == runs[1:]
+
+
+def test_a_run_has_one_result_and_a_result_a_run(path: Path) -> None:
+    with created(path) as study:
+        run = candidate(study, 1, "tanh(x)", score=50.0)
+        for number, sentence in ((run.number, "UNIQUE"), (run.number + 1, "FOREIGN KEY")):
+            with pytest.raises(PangaeaError, match=sentence), study.transaction():
+                study.record(number, RESULT | {"score": 99.0})
+        assert [row["score"] for row in study.runs()] == [50.0]
+        with pytest.raises(PangaeaError, match="FOREIGN KEY"), study.transaction():
+            ran(study, wanted(candidate=2), score=1.0)
 
 
 def test_a_second_driver_is_refused_as_long_as_the_first_lives(
@@ -153,7 +166,7 @@ def test_a_second_driver_is_refused_as_long_as_the_first_lives(
 ) -> None:
     first = drivers.start(path, "sleeping", candidates=3, workers=0, runs=0)
     until(path.exists)
-    until(lambda: Study.open(path).pending())
+    until(lambda: Study.open(path).pending(PROPOSED))
     second = drivers.start(path, "instant", workers=0)
     assert f"is being searched by process {first.pid} on " in second.end()
     with pytest.raises(PangaeaError, match=f"is being searched by process {first.pid}"):
@@ -163,7 +176,7 @@ def test_a_second_driver_is_refused_as_long_as_the_first_lives(
     first.kill()
     assert drivers.start(path, "instant", workers=0).end() == "done"
     with Study.open(path) as study:
-        assert len(study.history()) == 3
+        assert len(study.trials()) == 3
 
 
 def test_a_lock_on_a_file_that_was_just_removed_guards_nothing(

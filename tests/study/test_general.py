@@ -1,20 +1,20 @@
 """General functions: the pool of several studies, scored on several tasks."""
 
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.evolution.strategies import Proposal
 from pangaea.functions.parser import parse
 from pangaea.study.general import general
-from pangaea.study.settings import settings
 from pangaea.study.study import Study
-from pangaea.workers.judge import Job
+from pangaea.tasks.classification import Classification
+from pangaea.workers.judge import Job, Result
+from tests.study.making import candidate, created
 
-# Fitness in the study; then accuracy on the two tasks.
+# The score in the study; then those on the two tasks.
 WANTED = {
     "tanh(swish(x))": (80, 70, 61),  # chosen, and dominated by
     "elu(sinh(x))": (79, 71, 62),  # chosen, and dominated by
@@ -27,32 +27,34 @@ WANTED = {
 TASKS = ("mnist1d", "wrn-10-4/cifar100")
 
 
-def recorded(path: Path, functions: dict[str, tuple[int, int, int]]) -> Path:
-    with Study.create(path, settings({}), {}, 10) as study, study.transaction():
-        for number, (text, (fitness, *_)) in enumerate(functions.items(), 1):
-            function = parse(text)
-            study.add(number, Proposal(function, None, "initial"), number)
-            result = {"function": str(function), "seed": number, "accuracy": float(fitness)}
-            study.record("search", number, result | {"seconds": 1.0, "finished": time.time()})
+@pytest.fixture(autouse=True)
+def prepared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks whose data was asked for; none is brought here."""
+    names: list[str] = []
+    monkeypatch.setattr(Classification, "prepare", lambda task: names.append(task.name))
+    return names
+
+
+def recorded(path: Path, functions: dict[str, tuple[int, int, int]], **given: Any) -> Path:
+    with created(path, **given) as study:
+        for number, (text, (score, *_)) in enumerate(functions.items(), 1):
+            candidate(study, number, text, score=float(score))
     return path
 
 
-def judge(job: Job) -> list[dict[str, Any]]:
+def judge(job: Job) -> Result:
     wanted = {str(parse(text)): figures for text, figures in WANTED.items()}
-    accuracy = float(wanted[job.function][1 + TASKS.index(job.task)])
-    assert (job.recipe, job.data) == ("full", "validation")
-    return [
-        {"function": job.function, "seed": seed, "accuracy": accuracy, "seconds": 1.0}
-        | {"finished": time.time()}
-        for seed in job.seeds
-    ]
+    assert (job.stage, job.part) == ("general", "validation")
+    assert job.budget == pg.task(job.task).budgets["full"]
+    return {"score": float(wanted[job.function][1 + TASKS.index(job.task)])}
 
 
-def test_the_paper_s_three_reasons_discard(tmp_path: Path) -> None:
+def test_the_paper_s_three_reasons_discard(tmp_path: Path, prepared: list[str]) -> None:
     study = recorded(tmp_path / "a.study", WANTED)
     rows = general([study], TASKS, out=tmp_path / "g.study", workers=0, judge=judge)
-    found = {row["function"]: row["discarded"] for row in rows}
-    assert found == {
+    assert prepared == [*TASKS]
+    reasons = {row["function"]: row["discarded"] for row in rows}
+    assert reasons == {
         "tanh(swish(x))": "dominated",
         "elu(sinh(x))": "dominated",
         "atan(square(x))": "already chosen",
@@ -65,8 +67,8 @@ def test_the_paper_s_three_reasons_discard(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_counts_as_the_task_s_chance(tmp_path: Path) -> None:
-    def fails(job: Job) -> list[dict[str, Any]]:
-        return [result | {"accuracy": None, "failure": "diverged"} for result in judge(job)]
+    def fails(job: Job) -> Result:
+        return {"failure": "diverged"}
 
     study = recorded(tmp_path / "a.study", WANTED)
     rows = general([study], TASKS, out=tmp_path / "g.study", workers=0, judge=fails)
@@ -77,13 +79,13 @@ def test_the_same_call_goes_on_with_what_is_there(tmp_path: Path) -> None:
     study, out = recorded(tmp_path / "a.study", WANTED), tmp_path / "g.study"
     trained: list[tuple[str, str, int]] = []
 
-    def stops(job: Job) -> list[dict[str, Any]]:
+    def stops(job: Job) -> Result:
         if len(trained) == 5:
             raise KeyboardInterrupt
         return notes(job)
 
-    def notes(job: Job) -> list[dict[str, Any]]:
-        trained.extend((job.task, job.function, seed) for seed in job.seeds)
+    def notes(job: Job) -> Result:
+        trained.append((job.task, job.function, job.seed))
         return judge(job)
 
     with pytest.raises(KeyboardInterrupt):
@@ -103,3 +105,54 @@ def test_studies_without_functions_are_a_sentence(tmp_path: Path) -> None:
     study = recorded(tmp_path / "a.study", {})
     with pytest.raises(PangaeaError, match="no function"):
         general([study], out=tmp_path / "g.study", workers=0, judge=judge)
+
+
+def test_every_run_has_its_own_seed_and_leaves_no_checkpoints(tmp_path: Path) -> None:
+    study, out = recorded(tmp_path / "a.study", WANTED, scope="layer"), tmp_path / "g.study"
+
+    def keeps(job: Job) -> Result:
+        Path(job.checkpoints).mkdir(parents=True)
+        assert job.scope == "layer"
+        return judge(job)
+
+    general([study], TASKS, out=out, runs=3, workers=0, judge=keeps)
+    with Study.open(out) as kept:
+        seeds = [row["seed"] for row in kept.runs("general")]
+    assert len(seeds) == len({*seeds}) == 2 * 3 * len(WANTED)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.study", "g.study"]
+
+
+OWN = """
+import pangaea as pg
+smallest = pg.Task("smallest", lambda activation, budget, seed: 1.0, goal=pg.minimize("loss"),
+                   baseline="tanh", budgets={"search": 1, "full": 2})
+"""
+
+
+def test_tasks_of_different_goals_go_together(tmp_path: Path) -> None:
+    """What dominates is better on each task in that task's own terms."""
+    (tmp_path / "own.py").write_text(OWN)
+    own = f"{tmp_path}/own.py:smallest"
+    scores = {
+        "erf(softplus(x))": {"mnist1d": 70.0, own: 0.5},
+        "asinh(cosh(x))": {"mnist1d": 60.0, own: 0.2},
+        "elu(sinh(x))": {"mnist1d": 60.0},  # dominated, for it fails on the second
+        "tanh(x)": {"mnist1d": 80.0, own: 0.6},  # the baseline of the second
+        "atan(square(x))": {"mnist1d": 50.0, own: 0.1},
+    }
+    study = recorded(tmp_path / "a.study", {text: (9 - k, 0, 0) for k, text in enumerate(scores)})
+
+    def by_task(job: Job) -> Result:
+        score = scores[job.function].get(job.task)
+        return {"failure": "diverged"} if score is None else {"score": score}
+
+    rows = general([study], ["mnist1d", own], out=tmp_path / "g", workers=0, judge=by_task)
+    assert {row["function"]: row["discarded"] for row in rows} == {
+        "erf(softplus(x))": "already chosen",
+        "asinh(cosh(x))": "already chosen",
+        "elu(sinh(x))": "dominated",
+        "tanh(x)": "a baseline",
+        "atan(square(x))": None,
+    }
+    failed = next(row for row in rows if row["function"] == "elu(sinh(x))")
+    assert failed["scores"] == {"mnist1d": 60.0, own: float("inf")}

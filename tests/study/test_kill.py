@@ -9,37 +9,46 @@ from typing import Any
 import psutil
 import pytest
 
-from pangaea.study.study import RELU, RERANKED, TESTED, Study
+from pangaea.study.stages import PROPOSED, STAGES
+from pangaea.study.study import RERANKED, TESTED, Study
 from tests.study.driving import Driver, Drivers, until
 from tests.study.fixtures import ByHand
 
-STAGES = ("baseline", "search", "rerank", "test")
 NAP = 0.01
 QUICK_SECONDS = 20.0  # a resume, on a machine that is busy with other things
-SMALL = {"population": 5, "sample": 3, "runs": 2}
+SMALL = {"population": 5, "sample": 3, "runs": 2, "strategy": "promoting"}
 
 Run = dict[str, Any]
 
+pytestmark = pytest.mark.usefixtures("promoting")
+
 
 def runs(path: Path) -> dict[int, Run]:
-    """Every run there is, by its position."""
+    """Every run that has a result, by the order of these."""
     if not path.exists():
         return {}
     with Study.open(path) as study:
-        return {run["position"]: run for stage in STAGES for run in study.runs(stage)}
+        return {run["position"]: run for run in study.runs()}
 
 
 def complete(path: Path, candidates: int) -> None:
-    """Exactly C results, of the candidates 1 to C; and the other stages are whole too."""
+    """Exactly C results of proposed runs, at several budgets; the other stages are whole too."""
     with Study.open(path) as study:
-        rows = study.table()
-        counts = {stage: len(study.runs(stage)) for stage in STAGES}
-        tested = {RELU, *(row["function"] for row in study.best(TESTED))}
-        assert study.pending() == []
-    assert [row["number"] for row in rows] == list(range(1, candidates + 1))
-    assert len({row["position"] for row in rows}) == counts["search"] == candidates
+        rows, ended, trials = study.table(), study.runs(), study.trials()
+        tested = {study.baseline, *(row["function"] for row in study.best(TESTED))}
+        assert study.pending([*STAGES]) == []
+    counts = {stage: sum(run["stage"] == stage for run in ended) for stage in STAGES}
+    proposed = [run for run in ended if run["stage"] in PROPOSED]
+    assert len(proposed) == sum(len(trial.runs) for trial in trials) == candidates
+    assert len(rows) == counts["search"] == candidates - counts["promotion"]
+    assert [row["number"] for row in rows] == list(range(1, len(rows) + 1))
+    assert counts["promotion"] > 0
+    assert len({run["budget"] for run in proposed}) > 2
     assert counts["baseline"] >= 3
     assert (counts["rerank"], counts["test"]) == (RERANKED * 2, len(tested) * 2)
+    for name in ("run", "seed", "position"):
+        assert len({run[name] for run in ended}) == len(ended)
+    assert not path.with_name(path.name + ".checkpoints").exists()
 
 
 class Campaign:
@@ -59,7 +68,7 @@ class Campaign:
 
     def start(self) -> Driver:
         given = SMALL | {"candidates": self.candidates}
-        return self.drivers.start(self.path, "napping", NAP, **given, **self.how)
+        return self.drivers.start(self.path, "napping_and_failing", NAP, **given, **self.how)
 
     def check(self) -> None:
         """Whatever was ever seen is still there, unchanged."""

@@ -1,196 +1,372 @@
-"""Searches from Python: resumed to the same end, stopped by signals, told to callbacks."""
+"""The search: which runs, in which order, exactly C results; bad functions never stop it."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
-import psutil
 import pytest
 
-import pangaea as pg
-from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.study.search import free_name, resume, search
-from pangaea.study.study import Study
-from tests.study.driving import REPOSITORY, Drivers, until
-from tests.study.judges import instant, raising
-from tests.study.making import searched
+from pangaea.errors import PangaeaError
+from pangaea.evolution.strategies import Strategy, strategies
+from pangaea.evolution.strategies.evolution import Settings
+from pangaea.evolution.strategies.evolution import propose as evolved
+from pangaea.evolution.trials import Again, Measured, Proposal, Trial
+from pangaea.functions.equivalence import fingerprint
+from pangaea.functions.parser import parse
+from pangaea.study import search as module
+from pangaea.study.runner import Stop, Watch
+from pangaea.study.search import Search
+from pangaea.study.stages import PROPOSED, STAGES
+from pangaea.study.study import Run, Study
+from pangaea.workers.engine import InProcess
+from pangaea.workers.judge import Job, Judge, Result, stamped
+from tests.study.engines import Several, Telling, runner
+from tests.study.judges import (
+    diverging,
+    failing,
+    failing_candidates,
+    failing_sometimes,
+    failing_while,
+    instant,
+)
+from tests.study.making import LOSS, created
 
-SMALL = {"population": 5, "sample": 3, "rerank": False, "runs": 0}
-SAME = ("number", "function", "parent", "mutation", "seed", "fitness", "failure")
-
-
-def table(path: Path) -> list[tuple[Any, ...]]:
-    with Study.open(path) as study:
-        return [tuple(row[name] for name in SAME) for row in study.table()]
-
-
-def done(path: Path) -> int:
-    if not path.exists():
-        return 0
-    with Study.open(path) as study:
-        return len(study.history())
-
-
-def half(path: Path, drivers: Drivers, results: int, *how: Any, **given: Any) -> None:
-    """A search whose driver is killed when it has so many results."""
-    driver = drivers.start(path, *how, **given)
-    until(lambda: done(path) >= results)
-    driver.kill()
-    assert results <= done(path) < given["candidates"]
+SMALL = {"candidates": 30, "population": 5, "sample": 3, "rerank": False, "runs": 0}
+BLIND = ("random-search", "random-sampling")  # have no population
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_fifty_candidates_are_twenty_five_and_a_kill_and_twenty_five(
-    tmp_path: Path, drivers: Drivers, workers: int
+def run(
+    study: Study,
+    judge: Judge = instant,
+    engine: type[InProcess] = InProcess,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
+) -> list[dict[str, Any]]:
+    Search(study, runner(study, judge, engine, watch, stop)).run()
+    return study.table()
+
+
+def numbers(rows: Sequence[dict[str, Any]]) -> list[int]:
+    return [row["number"] for row in rows if row["position"] is not None]
+
+
+def proposing(monkeypatch: pytest.MonkeyPatch, propose: Any) -> None:
+    strategy = Strategy("evolution", "For a test.", propose, Settings)
+    monkeypatch.setattr(module, "strategy", lambda name: strategy)
+
+
+def test_a_candidate_is_there_before_its_run_and_its_parent_before_it(path: Path) -> None:
+    class Spying(Several):
+        looks = 0
+
+        def submit(self, jobs: Sequence[Job]) -> None:
+            super().submit(jobs)
+            with Study.open(path) as study:
+                rows = {row["run"]: row for row in study.table()}
+                pending = study.pending(PROPOSED)
+                trials = {trial.number for trial in study.trials()}
+            for one in jobs:
+                if one.stage in PROPOSED:
+                    Spying.looks += 1
+                    row = rows[one.run]
+                    assert (row["function"], row["seed"]) == (one.function, one.seed)
+                    assert row["number"] not in trials
+                    assert row["parent"] is None or row["parent"] in trials
+                    assert len(pending) == self.running
+
+    with created(path, **SMALL) as study:
+        assert numbers(run(study, engine=Spying)) == list(range(1, 31))
+    assert Spying.looks == 30
+
+
+def test_children_come_of_the_population_at_their_time(path: Path) -> None:
+    with created(path, **SMALL) as study:
+        rows = run(study)
+    parents = [row["parent"] for row in rows if row["parent"] is not None]
+    assert len(parents) > 20
+    for row in rows:
+        if row["parent"] is not None:
+            passed = [r for r in rows if r["number"] < row["number"] and r["score"] >= 20]
+            assert row["parent"] in [r["number"] for r in passed[-5:]]
+
+
+def test_of_a_minimised_goal_small_scores_breed(path: Path) -> None:
+    with created(path, LOSS, **SMALL | {"sample": 50, "threshold": 60.0}) as study:
+        rows = run(study)
+    parents = [row for row in rows if row["parent"] is not None]
+    assert len(parents) > 15
+    for row in parents:
+        passed = [r for r in rows if r["number"] < row["number"] and r["score"] <= 60]
+        best = min(passed[-5:], key=lambda r: r["score"])
+        assert row["parent"] == best["number"]  # of fifty draws, the best of five is among them
+
+
+def test_the_same_seed_gives_the_same_search_and_another_seed_another(tmp_path: Path) -> None:
+    tables = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        with created(tmp_path / name, **SMALL, seed=seed) as study:
+            tables.append([(row["function"], row["score"]) for row in run(study)])
+    assert tables[0] == tables[1]
+    assert {text for text, _ in tables[0]} != {text for text, _ in tables[2]}
+
+
+@pytest.mark.parametrize("name", strategies())
+def test_every_strategy_runs(path: Path, name: str) -> None:
+    evolution = {"population": 5, "sample": 3} if name not in BLIND else {}
+    given = {"candidates": 30, "rerank": False, "runs": 0}
+    with created(path, **given, **evolution, strategy=name) as study:
+        rows = run(study, engine=Several)
+    assert numbers(rows) == list(range(1, 31))
+    with_parents = sum(row["parent"] is not None for row in rows)
+    assert (with_parents == 0) == (name == "random-sampling")
+
+
+# Several runs of a candidate.
+
+
+@pytest.mark.parametrize("engine", [InProcess, Several])
+def test_a_strategy_may_ask_for_more_runs_of_what_it_knows(
+    path: Path, promoting: str, engine: type[InProcess]
 ) -> None:
-    whole, parts = tmp_path / "whole.study", tmp_path / "parts.study"
-    searched(whole, candidates=50, **SMALL)
-    half(parts, drivers, 25, "napping", 0.005, candidates=50, workers=workers, **SMALL)
-    assert drivers.start(parts, "instant", workers=workers).end() == "done"
-    assert table(parts) == table(whole)
+    with created(path, **SMALL | {"candidates": 60}, strategy=promoting) as study:
+        rows = run(study, failing_sometimes, engine)
+        runs, trials = [r for r in study.runs() if r["stage"] in PROPOSED], study.trials()
+        assert study.proposed() == len(rows)
+    again = [r for r in runs if r["stage"] == "promotion"]
+    assert len(again) > 8
+    assert len(rows) + len(again) == len(runs) == 60
+    assert len({r["seed"] for r in runs}) == 60
+    assert {r["budget"] for r in again} == {1, 20, 30}
+    assert {r["budget"] for r in runs if r["stage"] == "search"} == {2, 5}
+    assert [r["number"] for r in rows] == list(range(1, len(rows) + 1))
+    texts = {r["number"]: r["function"] for r in rows}
+    assert all(r["function"] == texts[r["candidate"]] for r in runs)
+    assert sum(len(trial.runs) for trial in trials) == 60
+    assert max(len(trial.runs) for trial in trials) > 2
 
 
-def test_real_training_resumes_to_the_same_search(tmp_path: Path, drivers: Drivers) -> None:
-    whole, parts = tmp_path / "whole.study", tmp_path / "parts.study"
-    given = SMALL | {"candidates": 6, "workers": 0, "epochs": 1, "population": 2, "threshold": 0.0}
-    assert drivers.start(whole, "real", **given).end() == "done"
-    half(parts, drivers, 3, "real", **given)
-    assert drivers.start(parts, "real", workers=0).end() == "done"
-    assert table(parts) == table(whole)
-    assert len({row[5] for row in table(whole)}) > 2  # fitness, which is not always the same
+def test_a_search_sees_the_trials_that_its_study_tells(
+    path: Path, promoting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In memory as in the file, so that what is resumed goes on in the same way."""
+    with created(path, **SMALL | {"candidates": 40}, strategy=promoting) as study:
+        propose, looks = strategies()[promoting].propose, 0
+
+        def looking(trials: Sequence[Trial], rng: Random, settings: Any) -> Proposal | Again:
+            nonlocal looks
+            looks += 1
+            assert [*trials] == study.trials()
+            return propose(trials, rng, settings)
+
+        proposing(monkeypatch, looking)
+        run(study, failing_sometimes, Several)
+    assert looks == 40
 
 
-def test_resuming_a_finished_study_does_nothing_and_at_once(path: Path) -> None:
-    searched(path, candidates=30, runs=2)
-    before = table(path)
-    began = time.monotonic()
-    resume(path, workers=0, judge=raising).close()
-    assert time.monotonic() - began < 2
-    assert table(path) == before
+@pytest.mark.parametrize("most", [4, 11, 23, 38, 55])
+def test_an_interrupted_search_of_several_budgets_ends_as_an_uninterrupted_one(
+    tmp_path: Path, promoting: str, most: int
+) -> None:
+    given = SMALL | {"candidates": 40, "rerank": True, "runs": 2, "strategy": promoting}
+    ends = []
+    for name, interrupted in (("whole", False), ("parts", True)):
+        path = tmp_path / name
+        with created(path, **given) as study:
+            if interrupted:
+                left = most
+
+                def judge(job: Job) -> Result:
+                    nonlocal left
+                    left -= 1
+                    if left < 0:
+                        raise KeyboardInterrupt
+                    return failing_sometimes(job)
+
+                with pytest.raises(KeyboardInterrupt):
+                    run(study, judge)
+        with Study.resume(path) as study:
+            run(study, failing_sometimes)
+            same = ("run", "stage", "candidate", "function", "budget", "seed", "score", "failure")
+            ends.append([[row[name] for name in same] for row in study.runs()])
+    assert ends[0] == ends[1]
 
 
-def test_the_callback_is_told_each_result_in_a_row(path: Path) -> None:
-    rows: list[dict[str, Any]] = []
-    searched(path, candidates=5, runs=2, callback=rows.append)
-    stages = [row["stage"] for row in rows]
-    assert stages == ["baseline"] * 3 + ["search"] * 5 + ["rerank"] * 10 + ["test"] * 8
-    assert [row["number"] for row in rows if row["stage"] == "search"] == [1, 2, 3, 4, 5]
-    assert {"function", "seed", "accuracy", "seconds", "worker"} <= rows[0].keys()
-    with Study.open(path) as study:
-        assert [row["accuracy"] for row in rows if row["stage"] == "search"] == [
-            row["fitness"] for row in study.table()
-        ]
+def test_the_score_of_a_candidate_is_of_its_largest_budget_and_breeds(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first is bad when trained shortly and good when trained long."""
+    answers = {("tanh(x)", 2): 30.0, ("tanh(x)", 9): 90.0, ("erf(x)", 2): 50.0}
+    seen: list[list[Trial]] = []
+
+    def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal | Again:
+        seen.append([*trials])
+        if len(seen) <= 2:
+            return Proposal(parse(("tanh(x)", "erf(x)")[len(seen) - 1]), None, "initial")
+        return Again(1, budget=9) if len(seen) == 3 else evolved(trials, rng, settings)
+
+    def judge(job: Job) -> Result:
+        return stamped({"score": answers.get((job.function, job.budget), 60.0)}, 0.0, None)
+
+    proposing(monkeypatch, propose)
+    given = SMALL | {"candidates": 4, "population": 2, "sample": 40}
+    with created(path, **given) as study:
+        rows = run(study, judge)
+        assert [row["number"] for row in study.best(1)] == [1]
+    assert seen[3][0].runs == (Measured(2, 30.0), Measured(9, 90.0))
+    assert [trial.score for trial in seen[3]] == [90.0, 50.0]
+    assert [row["score"] for row in rows[:2]] == [90.0, 50.0]
+    assert rows[2]["parent"] == 1
 
 
-def test_a_callback_that_fails_stops_the_search_and_loses_nothing(path: Path) -> None:
-    def angry(row: dict[str, Any]) -> None:
-        if row["number"] == 3:
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        searched(path, callback=angry)
-    assert done(path) == 3
-    resume(path, workers=0, judge=instant).close()
-    assert done(path) == 6
+# What goes wrong.
 
 
-def test_a_search_returns_its_study_to_look_at(path: Path) -> None:
-    study = pg.search("mnist1d", study=path, candidates=4, workers=0, runs=1, judge=instant)
-    assert isinstance(study, pg.Study)
-    assert [row["number"] for row in study.table()] == [1, 2, 3, 4]
-    assert study.recipes["search"]["epochs"] < study.recipes["full"]["epochs"]
-    assert Study.resume(path).close() is None  # nobody holds it
-    assert [row["number"] for row in pg.open_study(path).best(2)] == [
-        row["number"] for row in study.best(2)
+def test_functions_that_diverge_never_stop_a_search(path: Path) -> None:
+    with created(path, **SMALL | {"runs": 2, "rerank": True}) as study:
+        rows = run(study, diverging)
+        assert study.failures() == {"diverged": 30}
+        assert len(study.runs("baseline")) == 3
+        assert (study.runs("rerank"), study.best(3)) == ([], [])
+        assert {*study.scores("test")} == {"relu(x)"}
+    assert {row["score"] for row in rows} == {None}
+
+
+def test_functions_that_break_everything_do_not_either_as_long_as_the_baseline_works(
+    path: Path,
+) -> None:
+    with created(path, **SMALL) as study:
+        rows = run(study, partial(failing_candidates, "worker killed"), Several)
+        assert study.failures() == {"worker killed": 30}
+        assert 3 < len(study.runs("baseline")) <= 6  # it looks whether it is them or the machine
+    assert numbers(rows) == list(range(1, 31))
+
+
+@pytest.mark.parametrize("reason", ["exception", "diverged", "out of memory", "worker killed"])
+def test_if_the_baseline_cannot_be_trained_nothing_is_tried(path: Path, reason: str) -> None:
+    sentence = rf"the baseline relu\(x\) itself .* on mnist1d \({reason}: so it goes\).*resume"
+    with created(path, **SMALL) as study:
+        with pytest.raises(PangaeaError, match=sentence):
+            run(study, partial(failing, reason))
+        assert study.proposed() == 0
+
+
+def test_a_study_whose_baseline_failed_goes_on_when_that_is_mended(path: Path) -> None:
+    with created(path, **SMALL) as study:
+        for _ in range(2):
+            with pytest.raises(PangaeaError, match="the baseline"):
+                run(study, partial(failing, "exception"))
+        assert numbers(run(study)) == list(range(1, 31))
+        assert study.baseline_score is not None
+
+
+def test_if_nothing_works_any_more_it_stops_early_and_says_why(path: Path) -> None:
+    broken = path.with_name("broken")
+    judge = partial(failing_while, broken, "exception")
+
+    class Breaking(Watch):
+        def result(self, study: Study, run: Run, result: Result) -> None:
+            if run.wanted.candidate == 12:
+                broken.touch()
+
+    with created(path, **SMALL | {"candidates": 200}) as study:
+        with pytest.raises(PangaeaError, match=r"the baseline .*\(exception: so it goes\).*resume"):
+            run(study, judge, Several, Breaking())
+        assert len(study.trials()) <= 12 + 10 + 3
+        assert study.pending([*STAGES]) == []
+        broken.unlink()
+        rows = run(study, judge, Several)
+    assert numbers(rows) == list(range(1, 201))
+    assert sum(row["failure"] is not None for row in rows) <= 13
+
+
+def test_results_that_are_none_never_stop_a_search(path: Path) -> None:
+    def judge(job: Job) -> Any:
+        return None if job.stage in PROPOSED else instant(job)
+
+    with created(path, **SMALL) as study:
+        run(study, judge)
+        assert study.failures() == {"no score": 30}
+
+
+# Every stage.
+
+
+def test_the_top_ten_are_trained_again_and_the_best_three_tested(path: Path) -> None:
+    told = Telling()
+    with created(path, **SMALL | {"rerank": True, "runs": 4, "candidates": 60}) as study:
+        run(study, watch=told)
+        again, test = study.scores("rerank"), study.scores("test")
+        trials, best = study.trials(), study.best(3)
+    assert {len(values) for values in again.values()} == {2}
+    assert len({fingerprint(parse(text)) for text in again}) == len(again) == 10
+    scores = {t.number: t.score for t in trials if t.score is not None}
+    worst = min(max(scores[t.number] for t in trials if t.text == text) for text in again)
+    left = {fingerprint(t.function) for t in trials if t.score is not None and t.score > worst}
+    assert left <= {fingerprint(parse(text)) for text in again}
+    assert [*test] == ["relu(x)", *(row["function"] for row in best)]
+    assert {len(values) for values in test.values()} == {4}
+    assert told.stages == [
+        *(("baseline", 0, 3), ("search", 0, 60)),
+        *(("rerank", 0, 20), ("test", 0, 16)),
     ]
+    kinds = {(r.wanted.stage, r.wanted.budget, r.wanted.part) for r in told.runs}
+    assert kinds == {
+        *{("baseline", 2, "validation"), ("search", 2, "validation")},
+        *{("rerank", 4, "validation"), ("test", 4, "test")},
+    }
 
 
-def test_epochs_compress_the_search_recipe_alone(path: Path) -> None:
-    with search("mnist1d", study=path, candidates=1, epochs=3, workers=0, judge=instant) as study:
-        assert study.recipes["search"]["epochs"] == 3
-        assert study.recipes["full"] == pg.open_study(path).recipes["full"] != {}
-        assert study.recipes["full"]["epochs"] != 3
+def test_no_two_runs_share_a_seed_between_functions_or_stages(path: Path, promoting: str) -> None:
+    given = SMALL | {"rerank": True, "runs": 4, "candidates": 60, "strategy": promoting}
+    with created(path, **given) as study:
+        run(study)
+        runs = study.runs()
+    assert {row["stage"] for row in runs} == {*STAGES} - {"general"}
+    assert len(runs) == 3 + 60 + 20 + 16
+    assert len({row["seed"] for row in runs}) == len(runs)
 
 
-def test_what_is_wrong_is_said_before_anything_is_made(path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="did you mean mnist1d"):
-        search("mnist-1d", study=path, workers=0, judge=instant)
-    with pytest.raises(UnknownNameError, match="did you mean candidates"):
-        search(study=path, workers=0, judge=instant, candidate=3)
-    with pytest.raises(PangaeaError, match="the settings file"):
-        search(study=path, settings_file="none.toml", workers=0, judge=instant)
-    assert [*path.parent.iterdir()] == []
+def test_another_study_seed_gives_other_seeds_everywhere(tmp_path: Path) -> None:
+    seeds: list[set[int]] = []
+    for seed in (0, 1):
+        with created(tmp_path / str(seed), **SMALL | {"rerank": True, "runs": 2}, seed=seed) as one:
+            run(one)
+            seeds.append({row["seed"] for row in one.runs()})
+    assert seeds[0].isdisjoint(seeds[1])
 
 
-def test_a_study_without_a_name_gets_one_that_is_free(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert str(free_name("wrn-10-4/cifar100")) == "wrn-10-4-cifar100.study"
-    for name in ("mnist1d.study", "mnist1d-2.study"):
-        with search(candidates=1, runs=0, workers=0, judge=instant) as study:
-            assert str(study.path) == name
-            assert study.settings.task == "mnist1d"
+def test_a_budget_that_is_set_is_of_the_search_alone(path: Path) -> None:
+    with created(path, **SMALL | {"rerank": True, "runs": 1}, budget=3) as study:
+        run(study)
+        budgets = {(row["stage"], row["budget"]) for row in study.runs()}
+    assert budgets == {("baseline", 3), ("search", 3), ("rerank", 4), ("test", 4)}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_a_signal_stops_a_search_when_what_runs_is_done(
-    path: Path, drivers: Drivers, number: int
-) -> None:
-    driver = drivers.start(path, "napping", 0.3, candidates=12, workers=2, **SMALL)
-    until(lambda: done(path) >= 2)
-    driver.send(number)
-    assert driver.end() == "KeyboardInterrupt: "
-    with Study.open(path) as study:
-        assert study.pending() == []
-        assert 2 < study.proposed() <= 6
-    assert drivers.start(path, "instant", workers=0).end() == "done"
-    assert [row[0] for row in table(path)] == list(range(1, 13))
+def test_a_finished_study_is_left_as_it_is(path: Path) -> None:
+    with created(path, **SMALL | {"rerank": True, "runs": 2}) as study:
+        run(study)
+        before = study.table(), study.runs()
+        told = Telling()
+        run(study, partial(failing, "exception"), watch=told)
+        assert (study.table(), study.runs()) == before
+    assert (told.stages, told.runs) == ([], [])
 
 
-def test_a_second_signal_stops_it_at_once(path: Path, drivers: Drivers) -> None:
-    driver = drivers.start(path, "holding", candidates=12, workers=2, **SMALL)
-    until(lambda: path.exists() and len(Study.open(path).pending()) == 2)
-    workers = psutil.Process(driver.pid).children(recursive=True)
-    driver.send(signal.SIGINT)
-    time.sleep(0.5)
-    assert driver.alive
-    driver.send(signal.SIGINT)
-    assert until(lambda: not driver.alive) < 5
-    assert driver.end() == "KeyboardInterrupt: "
-    until(lambda: not any(process.is_running() for process in workers))
-    with Study.open(path) as study:
-        assert (len(study.pending()), study.history()) == (2, [])
+@pytest.mark.parametrize("stage", ["baseline", "search", "rerank", "test"])
+def test_once_stopped_nothing_new_begins_and_what_runs_is_recorded(path: Path, stage: str) -> None:
+    class Stopping(Telling):
+        def result(self, study: Study, run: Run, result: Result) -> None:
+            super().result(study, run, result)
+            stop.asked = stop.asked or run.wanted.stage == stage
 
-
-SCRIPT = """
-import os, sys
-import pangaea as pg
-from tests.study.judges import instant
-print("begun", os.getpid(), flush=True)
-study = pg.search("mnist1d", study=sys.argv[1], candidates=10, workers=2, runs=0, judge=instant,
-                  callback=lambda row: print(row["stage"], __file__, flush=True))
-print(len(study.table()), __file__)
-"""
-
-
-def test_a_plain_script_without_a_guard_searches_once(path: Path) -> None:
-    script = path.with_name("script.py")
-    script.write_text(SCRIPT)
-    said = subprocess.run(
-        [sys.executable, script, path],
-        cwd=REPOSITORY,
-        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (said.returncode, said.stderr) == (0, "")
-    lines = said.stdout.splitlines()
-    assert sum(line.startswith("begun") for line in lines) == 1
-    assert lines[-1] == f"10 {script}"
-    assert sum(line.startswith("search ") for line in lines) == 10
+    with created(path, **SMALL | {"rerank": True, "runs": 4}) as study:
+        stop, told = Stop(), Stopping()
+        with pytest.raises(KeyboardInterrupt):
+            run(study, engine=Several, watch=told, stop=stop)
+        ended = [run for run in told.runs if run.wanted.stage == stage]
+        assert 1 <= len(ended) <= 1 + 3  # the first to end, and the three that ran by then
+        assert study.pending([*STAGES]) == []
+        assert numbers(run(study, engine=Several)) == list(range(1, 31))
+        assert len(study.runs("test")) == 16

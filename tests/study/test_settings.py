@@ -1,7 +1,7 @@
-"""Settings: each task's defaults, a file, what is given; and every mistake is one sentence."""
+"""Settings: declared once, a task's defaults, a file, what is given; a mistake is one sentence."""
 
 import tomllib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,39 +9,109 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pangaea as pg
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.evolution.strategies import STRATEGIES
-from pangaea.study.settings import SCOPES, Settings, defaults, settings, toml
-from pangaea.training.tasks import tasks
+from pangaea.evolution.strategies import strategies
+from pangaea.functions.space import PRESETS
+from pangaea.settings import Declaration, declarations
+from pangaea.study.driver import chosen_settings
+from pangaea.study.settings import SCOPES, Settings, flat, known, read, settings, toml
+from pangaea.tasks import classification
+from pangaea.training.how import PRECISIONS, How
+from pangaea.workers.place import Place
+from tests.study.making import ACCURACY, LOSS
 
-chosen = st.builds(
-    Settings,
-    task=st.sampled_from([*tasks(), 'it\'s a "task"']),
-    strategy=st.sampled_from([*STRATEGIES]),
-    candidates=st.integers(1, 10**9),
-    population=st.integers(1, 10**6),
-    sample=st.integers(1, 10**6),
-    threshold=st.floats(0, 100),
-    scope=st.none() | st.sampled_from(SCOPES),
-    epochs=st.none() | st.integers(1, 10**6),
-    seed=st.integers(0, 2**63 - 1),
-    timeout=st.none() | st.floats(1e-300, 1e300),
-    rerank=st.booleans(),
-    runs=st.integers(0, 10**6),
+EVOLUTION = ("evolution", "nonparametric", "thrifty")
+tuning = st.fixed_dictionaries(
+    {},
+    optional={
+        "population": st.integers(1, 100_000),
+        "sample": st.integers(1, 10_000),
+        "threshold": st.floats(allow_nan=False, allow_infinity=False),
+    },
 )
+plain = st.fixed_dictionaries(
+    {
+        "task": st.sampled_from([*pg.tasks(), 'C:\\my "own" task\'s\n.py:task']),
+        "candidates": st.integers(1, 10**7),
+        "preset": st.sampled_from([*PRESETS]),
+        "scope": st.none() | st.sampled_from(SCOPES),
+        "budget": st.none() | st.integers(1, 10**6),
+        "seed": st.integers(0, 2**63 - 1),
+        "timeout": st.none() | st.floats(1e-300, 1e9),
+        "precision": st.none() | st.sampled_from(PRECISIONS),
+        "exclude": st.none() | st.just("bessel_i0e, bessel_i1e"),
+        "rerank": st.booleans(),
+        "runs": st.integers(0, 100_000),
+    }
+)
+chosen = st.builds(
+    lambda common, strategy, more: flat(
+        common | {"strategy": strategy} | (more if strategy in EVOLUTION else {})
+    ),
+    plain,
+    st.sampled_from([*strategies()]),
+    tuning,
+)
+EVERY: list[tuple[type, Declaration]] = [
+    (owner, declared)
+    for owner in (Settings, Place, How, *{one.settings for one in strategies().values()})
+    for declared in declarations(owner)
+]
+
+
+def defaults(name: str = "mnist1d", **given: Any) -> Settings:
+    return settings({"task": name} | given, pg.task(name))
+
+
+# One declaration.
+
+
+@pytest.mark.parametrize(("owner", "declared"), EVERY, ids=lambda value: getattr(value, "name", ""))
+def test_every_setting_says_what_it_means_and_has_a_default_that_is_allowed(
+    owner: type, declared: Declaration
+) -> None:
+    assert declared.help.endswith(".")
+    assert declared.explained.startswith(declared.help)
+    assert declared.option == "--" + declared.name.replace("_", "-")
+    assert getattr(owner(), declared.name) == declared.default
+
+
+def test_every_field_is_declared_but_what_is_made_of_others() -> None:
+    for owner, others in ((Settings, {"tuning"}), (Place, set()), (How, {"passing"})):
+        assert {f.name for f in fields(owner)} - {d.name for d in declarations(owner)} == others
+    for strategy in strategies().values():
+        own = {d.name for d in declarations(strategy.settings)}
+        assert {f.name for f in fields(strategy.settings)} - own == {"space"}
+        assert own.isdisjoint(d.name for d in declarations(Settings))
+
+
+def test_every_strategy_says_what_it_is_and_what_it_can_be_told() -> None:
+    own = {name: {d.name for d in declarations(s.settings)} for name, s in strategies().items()}
+    assert own == {
+        "evolution": {"population", "sample", "threshold"},
+        "nonparametric": {"population", "sample", "threshold"},
+        "thrifty": {"population", "sample", "threshold"},
+        "random-search": set(),
+        "random-sampling": set(),
+    }
+    assert all(strategy.about.endswith(".") for strategy in strategies().values())
+
+
+# Defaults, a file, what is given.
 
 
 def test_the_default_task_is_small_and_the_others_are_the_papers() -> None:
     small = defaults()
-    assert (small.task, small.candidates, small.population, small.sample, small.threshold) == (
-        *("mnist1d", 200, 20, 5),
-        20.0,
-    )
-    for task in tasks():
+    assert (small.task, small.strategy, small.candidates) == ("mnist1d", "thrifty", 200)
+    assert (small.get("population"), small.get("sample")) == (20, 5)
+    for task in classification.names():
         if task != "mnist1d":
-            found = defaults(task)
-            assert (found.candidates, found.population, found.sample) == (1000, 64, 16)
-            assert (found.threshold, found.rerank, found.runs) == (20.0, True, 10)
+            paper = defaults(task)
+            assert (paper.strategy, paper.candidates) == ("evolution", 1000)
+            assert (paper.get("population"), paper.get("sample")) == (64, 16)
+            assert (paper.rerank, paper.runs) == (True, 10)
+            assert paper.oriented(pg.task(task).goal).threshold == 20.0  # type: ignore[attr-defined]
 
 
 def test_what_is_given_goes_before_the_file_and_the_file_before_the_defaults(
@@ -49,33 +119,84 @@ def test_what_is_given_goes_before_the_file_and_the_file_before_the_defaults(
 ) -> None:
     file = tmp_path / "s.toml"
     file.write_text('task = "wrn-10-4/cifar100"\ncandidates = 7\npopulation = 3\n')
-    found = settings({"population": 5, "sample": None, "seed": 9}, file)
-    assert found == replace(
-        defaults("wrn-10-4/cifar100"), candidates=7, population=5, seed=9, sample=16
-    )
+    task, both = chosen_settings(None, {"population": 5, "sample": None, "seed": 9}, file)
+    assert task.name == "wrn-10-4/cifar100"
+    assert both == defaults(task.name, candidates=7, population=5, seed=9, sample=16)
 
 
 def test_a_task_that_is_given_brings_its_own_defaults(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text('task = "wrn-10-4/cifar100"\nseed = 4\n')
-    assert settings({"task": "mnist1d"}, file) == replace(defaults("mnist1d"), seed=4)
-    assert settings({}) == defaults()
+    _, small = chosen_settings("mnist1d", {}, file)
+    assert small == replace(defaults("mnist1d"), seed=4)
+    assert chosen_settings(None, {})[1] == defaults()
+
+
+def test_a_strategy_that_knows_no_population_does_without_the_task_s_default() -> None:
+    blind = defaults(strategy="random-search")
+    assert (blind.strategy, blind.candidates, blind.get("population")) == (
+        *("random-search", 200),
+        None,
+    )
+
+
+def test_a_setting_has_its_former_name_too(tmp_path: Path) -> None:
+    assert defaults(epochs=3) == defaults(budget=3) != defaults()
+    assert flat({"epochs": 3}).budget == 3
+    file = tmp_path / "s.toml"
+    file.write_text("epochs = 3\n")
+    assert chosen_settings(None, {}, file)[1].budget == 3
+    assert chosen_settings(None, {"budget": 4}, file)[1].budget == 4
+    assert "epochs" not in toml(flat({"epochs": 3}))
 
 
 @given(chosen)
-def test_settings_survive_their_own_toml(said: Settings) -> None:
-    assert Settings(**tomllib.loads(toml(said))) == said
+def test_settings_survive_their_own_toml(told: Settings) -> None:
+    assert flat(tomllib.loads(toml(told))) == told
 
 
 @given(chosen)
-def test_settings_survive_their_own_dict(said: Settings) -> None:
-    assert Settings(**said.as_dict()) == said
+def test_settings_survive_their_own_dict(told: Settings) -> None:
+    assert flat(told.as_dict()) == told
+
+
+def test_a_settings_file_names_every_setting(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(toml(defaults()))
+    assert flat(read(file)) == defaults()
+    for name in known("thrifty"):
+        assert any(
+            line.startswith((f"{name} =", f"# {name} =")) for line in toml(defaults()).splitlines()
+        )
+
+
+def test_the_space_is_what_its_settings_say() -> None:
+    assert flat({}).tuning.space == PRESETS["paper"]
+    small = flat({"preset": "cheap", "exclude": "selu", "strategy": "random-sampling"}).tuning.space
+    assert small == PRESETS["cheap"].without(["selu"])
+    assert flat({"operators": "relu,tanh,mul"}).tuning.space.operators == ("tanh", "relu", "mul")
+
+
+def test_thresholds_are_in_the_goal_s_terms_and_turned_round_for_the_strategy() -> None:
+    def threshold(goal: pg.Goal, **more: Any) -> float | None:
+        value: float | None = flat(more).oriented(goal).threshold  # type: ignore[attr-defined]
+        return value
+
+    assert threshold(ACCURACY) == 20.0
+    assert threshold(ACCURACY, threshold=-3) == -3.0
+    assert threshold(LOSS) is None
+    assert threshold(LOSS, threshold=0.5) == -0.5
+    assert threshold(replace(LOSS, threshold=0.7)) == -0.7
+    assert flat({"threshold": 0.5}).get("threshold") == 0.5
 
 
 def test_a_whole_number_will_do_for_a_number() -> None:
-    found = settings({"threshold": 30, "timeout": 5})
-    assert (type(found.threshold), found.threshold) == (float, 30.0)
-    assert (type(found.timeout), found.timeout) == (float, 5.0)
+    told = defaults(threshold=30, timeout=5)
+    assert (type(told.get("threshold")), told.get("threshold")) == (float, 30.0)
+    assert (type(told.timeout), told.timeout) == (float, 5.0)
+
+
+# Mistakes.
 
 
 @pytest.mark.parametrize(
@@ -85,46 +206,64 @@ def test_a_whole_number_will_do_for_a_number() -> None:
         ({"candidates": "many"}, "candidates must be a whole number, got 'many'"),
         ({"candidates": 2.5}, "candidates must be a whole number, got 2.5"),
         ({"candidates": True}, "candidates must be a whole number, got True"),
-        ({"population": 0}, "population and sample are at least 1"),
-        ({"sample": -3}, "population and sample are at least 1"),
-        ({"threshold": 100.5}, "the threshold lies in 0…100"),
-        ({"threshold": float("nan")}, "the threshold lies in 0…100"),
-        ({"threshold": "20%"}, "threshold must be a number, got '20%'"),
-        ({"epochs": 0}, "epochs must be at least 1, got 0"),
-        ({"epochs": "ten"}, "epochs must be a whole number, got 'ten'"),
+        ({"candidates": 10**8}, "candidates must be at most 10000000, got 100000000"),
+        ({"candidates": 10**9999}, "at most 10000000, got a number with thousands of digits"),
+        ({"population": 0}, "population must be at least 1, got 0"),
+        ({"population": 10**6}, "population must be at most 100000, got 1000000"),
+        ({"sample": -3}, "sample must be at least 1, got -3"),
+        ({"threshold": float("inf")}, "threshold must be a finite number, got inf"),
+        ({"threshold": 10**400}, "threshold must be a finite number, got inf"),
+        ({"threshold": "high"}, "threshold must be a number, got 'high'"),
+        ({"threshold": "x" * 900}, "threshold must be a number, got 'xxx"),
+        ({"budget": 0}, "budget must be at least 1, got 0"),
+        ({"epochs": 0}, "budget must be at least 1, got 0"),
+        ({"epochs": "ten"}, "budget must be a whole number, got 'ten'"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
-        ({"timeout": 0}, "timeout must be above 0 seconds, got 0.0"),
-        ({"timeout": float("nan")}, "timeout must be above 0 seconds, got nan"),
+        ({"timeout": 0}, "timeout must be above 0, got 0.0"),
+        ({"timeout": float("nan")}, "timeout must be a finite number, got nan"),
+        ({"timeout": 1e10}, "timeout must be at most 1000000000.0, got 10000000000.0"),
         ({"timeout": "5 minutes"}, "timeout must be a number, got '5 minutes'"),
         ({"runs": -1}, "runs must be at least 0, got -1"),
         ({"rerank": 1}, "rerank must be true or false, got 1"),
         ({"task": 3}, "task must be a text, got 3"),
         ({"scope": 3}, "scope must be a text, got 3"),
-        ({"strategy": ["evolution"]}, "strategy must be a text"),
-        ({"strategy": "evolutoin"}, "no strategy is called 'evolutoin'; did you mean evolution?"),
-        ({"scope": "chanel"}, "no scope is called 'chanel'; did you mean channel?"),
-        ({"canditates": 3}, "no setting is called 'canditates'; did you mean candidates?"),
+        ({"strategy": ["evolution"]}, "strategy must be a text, got ['evolution']"),
+        ({"strategy": "evolutoin"}, "no strategy is called 'evolutoin'; did you mean evolution"),
+        ({"scope": "chanel"}, "no scope is called 'chanel'; did you mean channel"),
+        ({"precision": "fp16"}, "no precision is called 'fp16'; did you mean bf16, fp32"),
+        ({"preset": "papper"}, "no preset is called 'papper'; did you mean paper"),
+        ({"operators": "relu,tan"}, "no operator is called 'tan'; did you mean"),
+        ({"exclude": "realu"}, "no operator is called 'realu'; did you mean relu"),
+        ({"canditates": 3}, "no setting is called 'canditates'; did you mean candidates"),
+        (
+            {"strategy": "random-search", "population": 5},
+            "the strategy random-search has no setting population; it has none of its own",
+        ),
     ],
-    ids=str,
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_a_mistake_is_one_sentence(said: dict[str, Any], sentence: str) -> None:
     with pytest.raises(PangaeaError) as caught:
-        settings(said)
+        settings(said, pg.task("mnist1d"))
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 def test_mistakes_in_a_file_are_the_same_sentences(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
-    file.write_text("candidates = 0")
-    with pytest.raises(PangaeaError, match="candidates must be at least 1, got 0"):
-        settings({}, file)
-    file.write_text("candidats = 10")
-    with pytest.raises(UnknownNameError, match="did you mean candidates"):
-        settings({}, file)
-    file.write_text("[search]\ncandidates = 10")
-    with pytest.raises(UnknownNameError, match="no setting is called 'search'"):
-        settings({}, file)
+    for content, sentence in (
+        ("candidates = 0", "candidates must be at least 1, got 0"),
+        ("candidats = 10", "did you mean candidates"),
+        ("[search]\ncandidates = 10", "no setting is called 'search'"),
+        ("threshold = inf", "threshold must be a finite number"),
+        ("timeout = nan", "timeout must be a finite number"),
+        ("strategy = 'random-sampling'\nsample = 3", "random-sampling has no setting sample"),
+        ("task = 3", "a task is a name such as mnist1d, got int"),
+    ):
+        file.write_text(content)
+        with pytest.raises(PangaeaError, match=sentence):
+            chosen_settings(None, {}, file)
 
 
 @pytest.mark.parametrize("content", [b"candidates: 3", b"candidates = ", b"\xff\xfe", b"\x00"])
@@ -132,11 +271,33 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path, content: bytes) -> Non
     file = tmp_path / "s.toml"
     file.write_bytes(content)
     with pytest.raises(PangaeaError, match=r"the settings file .*s\.toml is not TOML") as caught:
-        settings({}, file)
+        read(file)
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     for place, why in ((tmp_path / "none.toml", "No such file"), (tmp_path, "Is a directory")):
         with pytest.raises(PangaeaError, match=f"cannot be read: {why}"):
-            settings({}, place)
+            read(place)
+
+
+def test_an_unknown_setting_is_answered_with_those_of_its_strategy() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        flat({"strategy": "random-search", "populaton": 3})
+    assert "population" not in str(caught.value).split("did you mean")[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"workers": -1}, "workers must be at least 0, got -1"),
+        ({"workers": "two"}, "workers must be a whole number, got 'two'"),
+        ({"workers": 10**6}, "workers must be at most 100000"),
+        ({"jobs_per_gpu": 0}, "jobs_per_gpu must be at least 1, got 0"),
+        ({"gpus": 0}, "gpus must be a text, got 0"),
+        ({"cluster": ["slurm"]}, "cluster must be a text"),
+    ],
+)
+def test_an_impossible_place_is_a_sentence(said: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PangaeaError, match=sentence):
+        Place(**said)

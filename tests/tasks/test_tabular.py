@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 import pangaea as pg
-from pangaea.data.friedman import PROBLEMS, SIZES, samples
+from pangaea.data.friedman import PROBLEMS, SIZES, rows
 from pangaea.tasks.tabular import Tabular
 
 CPU = torch.device("cpu")
@@ -25,7 +25,7 @@ def test_the_functions_are_friedmans() -> None:
 
 @pytest.mark.parametrize("number", PROBLEMS)
 def test_parts_are_drawings_of_their_own(number: int) -> None:
-    parts = [samples(number, part) for part in SIZES]
+    parts = [rows(number, part) for part in SIZES]
     assert [len(part.inputs) for part in parts] == list(SIZES.values())
     every = torch.cat([part.inputs for part in parts])
     assert len(every.unique(dim=0)) == len(every)
@@ -33,7 +33,7 @@ def test_parts_are_drawings_of_their_own(number: int) -> None:
 
 @pytest.mark.parametrize("number", PROBLEMS)
 def test_only_the_training_part_is_standardized_by_itself(number: int) -> None:
-    training, validation = samples(number, "training"), samples(number, "validation")
+    training, validation = rows(number, "training"), rows(number, "validation")
     for values in (training.inputs, training.targets):
         torch.testing.assert_close(values.mean(0), torch.zeros_like(values[0]), atol=1e-5, rtol=0)
         torch.testing.assert_close(values.std(0), torch.ones_like(values[0]), atol=1e-3, rtol=0)
@@ -42,7 +42,7 @@ def test_only_the_training_part_is_standardized_by_itself(number: int) -> None:
 
 def test_the_mean_scores_nothing_and_the_function_itself_everything() -> None:
     task = Tabular("tabular", 1)
-    judged = samples(1, "validation")
+    judged = rows(1, "validation")
 
     class Constant(torch.nn.Module):
         def forward(self, inputs: Tensor) -> Tensor:

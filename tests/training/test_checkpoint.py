@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+import pangaea as pg
 from pangaea.errors import PangaeaError
 from pangaea.training import checkpoint
 
@@ -233,3 +234,28 @@ def test_reading_a_checkpoint_runs_no_code(path: Path, tmp_path: Path) -> None:
     with pytest.raises(pickle.UnpicklingError):
         checkpoint.load(path, IDENTITY)
     assert not (tmp_path / "sprung").exists()
+
+
+def test_removing_checkpoints_leaves_what_is_not_theirs(tmp_path: Path) -> None:
+    stranger = tmp_path / "thesis.txt"
+    stranger.write_text("three years")
+    path = tmp_path / "seed-0.checkpoint"
+    for number in range(2):
+        checkpoint.save(path, IDENTITY, state(number))
+    checkpoint.remove(path)
+    assert [*tmp_path.iterdir()] == [stranger]
+    alone = tmp_path / "run-1" / "seed-0.checkpoint"
+    checkpoint.save(alone, IDENTITY, state(0))
+    checkpoint.remove(alone)
+    assert [*tmp_path.iterdir()] == [stranger]
+
+
+def test_a_passing_run_in_a_folder_of_other_files_deletes_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "precious.py").write_text("x = 1")
+    monkeypatch.chdir(tmp_path)
+    for folder in ("", "."):
+        pg.train("mnist1d", "relu", epochs=1, checkpoints=folder, passing=True)
+        assert [p.name for p in tmp_path.rglob("*")] == ["src", "precious.py"]

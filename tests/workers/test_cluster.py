@@ -11,9 +11,11 @@ import psutil
 import pytest
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.study.search import resume, search
+from pangaea.study.driver import resume, search
+from pangaea.study.stages import PROPOSED
 from pangaea.study.study import Study
 from pangaea.workers import cluster
+from pangaea.workers.place import Place
 from tests.study.driving import Drivers, until
 from tests.study.fixtures import ByHand
 from tests.study.judges import ENVIRONMENT, instant, napping
@@ -37,7 +39,7 @@ def gone(processes: list[psutil.Process]) -> bool:
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Any]:
-    with cluster.client(None, 2, None, 1) as client:
+    with cluster.client(Place(workers=2)) as client:
         yield client
 
 
@@ -62,7 +64,7 @@ def test_each_worker_is_pinned_to_its_gpu_and_comes_back_to_it(
 ) -> None:
     monkeypatch.setattr(cluster, "visible", lambda gpus: ["3", "GPU-7f"])
     pinned = [["1", "1", "3"]] * 2 + [["1", "1", "GPU-7f"]] * 2
-    with cluster.client(None, None, "all", 2) as client:
+    with cluster.client(Place(gpus="all", jobs_per_gpu=2)) as client:
         until(lambda: len(client.nthreads()) == 4)
         assert environments(client) == pinned
         address, pid = next(iter(client.run(os.getpid).items()))
@@ -75,7 +77,7 @@ def test_no_worker_outlives_a_driver_that_was_killed(path: Path, drivers: Driver
     """Not even one that is deep in C code and holds the interpreter."""
     driver = drivers.start(path, "holding", candidates=4, workers=2, runs=0)
     until(path.exists)
-    until(lambda: len(Study.open(path).pending()) == 2)
+    until(lambda: len(Study.open(path).pending(PROPOSED)) == 2)
     left = workers_of(driver.pid)
     assert len(left) >= 2
     time.sleep(0.5)  # until both are asleep
@@ -98,7 +100,7 @@ def test_workers_that_cannot_be_started_are_a_sentence(
 def test_an_unknown_cluster_is_a_sentence_with_the_nearest_names(name: str, near: str) -> None:
     with (
         pytest.raises(UnknownNameError, match=f"no cluster is called '{name}'.*{near}"),
-        cluster.client(name, None, None, 1),
+        cluster.client(Place(cluster=name)),
     ):
         pass
 
@@ -138,7 +140,7 @@ def test_a_search_runs_on_a_cluster_started_by_hand(path: Path, by_hand: ByHand)
     search("mnist1d", study=path, candidates=20, runs=2, **how).close()
     with Study.open(path) as study:
         rows = study.table()
-        assert [row["number"] for row in rows if row["fitness"]] == list(range(1, 21))
+        assert [row["number"] for row in rows if row["score"]] == list(range(1, 21))
         assert len({row["worker"] for row in rows}) == 2
         assert f"/{os.getpid()}" not in "".join(row["worker"] for row in rows)
         assert len(study.runs("test")) == 8
@@ -159,4 +161,4 @@ def test_a_scheduler_that_goes_away_is_a_sentence_and_nothing_is_lost(
     assert capfd.readouterr().err == ""
     resume(path, workers=0, judge=instant).close()
     with Study.open(path) as study:
-        assert [row["number"] for row in study.table() if row["fitness"]] == list(range(1, 21))
+        assert [row["number"] for row in study.table() if row["score"]] == list(range(1, 21))

@@ -8,7 +8,7 @@ its output and its inputs {a} and {b}. The functions are those of `functions` (f
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pangaea.activation.program import Step
+from pangaea.functions.program import Step
 
 
 class Source(NamedTuple):

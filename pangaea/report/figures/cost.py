@@ -1,4 +1,4 @@
-"""Fitness against cost, one point a candidate (paper, figure on fitness and compute cost)."""
+"""Score against cost, one point a candidate (paper, figure on fitness and compute cost)."""
 
 import math
 from bisect import bisect_right
@@ -6,51 +6,55 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from pangaea.errors import UnknownNameError
-from pangaea.report.figures import theme
-from pangaea.report.figures.theme import GREY, PALETTE, Spec, shown
-from pangaea.report.records import Row, finished, formula, names, relu_seconds
-from pangaea.study.study import Study
+from pangaea.report import texts
+from pangaea.report.figures import On, figure, theme
+from pangaea.report.figures.theme import GREY, PALETTE, Spec, rounded, shown
+from pangaea.report.findings import baseline_seconds
+from pangaea.report.records import Row, Snapshot, names
+from pangaea.tasks.goal import Goal
 
 _POINTS = 2500  # drawn at most: beyond, a browser takes seconds to draw what nobody can tell apart
 _LEAST = 50  # of a group, however small its share
 _BINS = 40
-_HOVER = (
-    "<b>%{customdata[1]}</b><br>candidate %{customdata[0]}: %{x:.2f} %, %{y:.3g} s<extra></extra>"
-)
+_MOST = 5  # times the range of most candidates: what lies beyond would flatten the rest
 GROUPS = ("study", "strategy", "scope")
 
 
-def cost(*studies: Study, by: str | None = None) -> Spec:
-    """Fitness against training time with both histograms; coloured by study, strategy or scope."""
+@figure(On("progress", 4), takes="studies")
+def cost(*studies: Snapshot, by: str | None = None) -> Spec:
+    """Score against training time with both histograms; coloured by study, strategy or scope."""
     if by is not None and by not in GROUPS:
         raise UnknownNameError("colouring", by, GROUPS)
     groups = _groups(studies, by or _telling(studies))
     every = [row for rows in groups.values() for row in rows]
-    title = "Fitness and cost"
+    title = "Score and cost"
     if not every:
         return theme.nothing(title, "No candidate has been trained to its end yet.")
+    goal = studies[0].goal
     seconds = [row["seconds"] for row in every]
     log = max(seconds) > 20 * min(seconds)
-    fits = _edges([row["fitness"] for row in every], log=False)
-    times = _edges(seconds, log=log)
+    low, high, beyond = _frame([row["score"] for row in every], goal)
+    bins, times = _edges(low, high, log=False), _edges(min(seconds), max(seconds), log=log)
     data: list[Spec] = []
     share = _POINTS / len(every)
     for i, (name, rows) in enumerate(groups.items()):
         colour = PALETTE[i % len(PALETTE)]
-        data.append(_points(_thinned(rows, max(_LEAST, int(share * len(rows)))), name, colour))
-        data.append(_bars([row["fitness"] for row in rows], fits, colour, "x", "y2"))
+        drawn = _thinned(rows, max(_LEAST, int(share * len(rows))), goal)
+        data.append(_points(drawn, name, colour, goal))
+        scores = [min(max(row["score"], low), high) for row in rows]
+        data.append(_bars(scores, bins, colour, "x", "y2"))
         data.append(_bars([row["seconds"] for row in rows], times, colour, "y", "x2"))
-    data += [_front(every), *_relu(studies)]
-    drawn = "" if share >= 1 else f" {_POINTS:,} of {len(every):,} points are drawn."
+    data += [_front(every, goal), *_baseline(studies)]
+    air = 0.03 * (high - low or 1.0)
     return theme.figure(
         title,
         "A point is a candidate that was trained to its end; the line joins those that nothing "
-        f"cheaper beats. The histograms count all of them.{drawn}",
+        f"cheaper beats. The histograms count all of them.{_left_out(share, every, beyond)}",
         data,
-        x="validation accuracy (%)",
+        x=goal.label("validation"),
         y="training time (seconds)",
         height=520,
-        xaxis={"domain": [0, 0.84], "showgrid": True},
+        xaxis={"domain": [0, 0.84], "showgrid": True, "range": [low - air, high + air]},
         yaxis={"domain": [0, 0.82], "showgrid": True, "type": "log" if log else "linear"},
         xaxis2={"domain": [0.86, 1], "showticklabels": False, "showgrid": False},
         yaxis2={"domain": [0.84, 1], "showticklabels": False, "showgrid": False},
@@ -62,7 +66,13 @@ def cost(*studies: Study, by: str | None = None) -> Spec:
     )
 
 
-def _telling(studies: Sequence[Study]) -> str:
+def _left_out(share: float, every: Sequence[Row], beyond: int) -> str:
+    drawn = "" if share >= 1 else f" {_POINTS:,} of {len(every):,} points are drawn."
+    far = f" {beyond:,} far worse than the rest lie beyond the edge." if beyond else ""
+    return drawn + far
+
+
+def _telling(studies: Sequence[Snapshot]) -> str:
     """What tells the studies apart: their scope, else their strategy, else their names."""
     for by in ("scope", "strategy"):
         if len({getattr(study.settings, by) for study in studies}) > 1:
@@ -70,43 +80,55 @@ def _telling(studies: Sequence[Study]) -> str:
     return "study"
 
 
-def _groups(studies: Sequence[Study], by: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def _groups(studies: Sequence[Snapshot], by: str) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = {}
     for study, name in zip(studies, names(studies), strict=True):
         key = {
             "study": name,
             "strategy": study.settings.strategy,
-            "scope": f"per {study.settings.scope or 'channel'}",
+            "scope": f"per {study.scope}",
         }[by]
-        trained = [r for r in finished(study) if r["fitness"] > 0 and r["seconds"] > 0]
-        found.setdefault(key, []).extend(trained)
-    return {name: rows for name, rows in found.items() if rows}
+        trained = [r for r in study.finished if r["score"] is not None and r["seconds"] > 0]
+        groups.setdefault(key, []).extend(trained)
+    return {name: rows for name, rows in groups.items() if rows}
 
 
-def _thinned(rows: Sequence[Row], count: int) -> list[Row]:
+def _frame(scores: Sequence[float], goal: Goal) -> tuple[float, float, int]:
+    """The scores to show, least and greatest, and how many of the worst lie beyond."""
+    best_first = sorted(scores, key=goal.oriented, reverse=True)
+    most = best_first[int(0.95 * (len(best_first) - 1))]
+    limit = goal.oriented(best_first[0]) - _MOST * abs(goal.gain(best_first[0], most))
+    inside = [score for score in best_first if goal.oriented(score) >= limit]
+    return min(inside), max(inside), len(scores) - len(inside)
+
+
+def _thinned(rows: Sequence[Row], count: int, goal: Goal) -> list[Row]:
     """The very best, and of the rest an even choice."""
     if len(rows) <= count:
         return list(rows)
-    ranked = sorted(rows, key=lambda row: -row["fitness"])
+    ranked = sorted(rows, key=lambda row: -goal.oriented(row["score"]))
     top, rest = ranked[: count // 10], ranked[count // 10 :]
     return top + rest[:: math.ceil(len(rest) / (count - len(top)))]
 
 
-def _points(rows: Sequence[Row], name: str, colour: str) -> Spec:
+def _points(rows: Sequence[Row], name: str, colour: str, goal: Goal) -> Spec:
+    score = theme.score("x", goal)
     return {
         "type": "scatter",
         "name": shown(name, 40),
-        "x": [round(row["fitness"], 3) for row in rows],
-        "y": [round(row["seconds"], 4) for row in rows],
-        "customdata": [[row["number"], shown(formula(row["function"]), 120)] for row in rows],
+        "x": [rounded(row["score"]) for row in rows],
+        "y": [rounded(row["seconds"]) for row in rows],
+        "customdata": [[row["number"], shown(texts.formula(row["function"]), 120)] for row in rows],
         "mode": "markers",
         "marker": {"color": colour, "size": 6, "opacity": 0.6},
-        "hovertemplate": _HOVER,
+        "hovertemplate": (
+            f"<b>%{{customdata[1]}}</b><br>candidate %{{customdata[0]}}: {score}, "
+            "%{y:.3g} s<extra></extra>"
+        ),
     }
 
 
-def _edges(values: Sequence[float], *, log: bool) -> list[float]:
-    low, high = min(values), max(values)
+def _edges(low: float, high: float, *, log: bool) -> list[float]:
     if log:
         low, high = math.log(low), math.log(high)
     step = (high - low) / _BINS or 1.0
@@ -121,13 +143,14 @@ def _bars(
     counts = [0] * _BINS
     for value in values:
         counts[bisect_right(edges, value, 1, _BINS) - 1] += 1
-    middles = [(a * b) ** 0.5 if along == "y" else (a + b) / 2 for a, b in _pairs(edges)]
+    pairs = list(pairwise(edges))
+    middles = [(a * b) ** 0.5 if along == "y" else (a + b) / 2 for a, b in pairs]
     other = "y" if along == "x" else "x"
     return {
         "type": "bar",
-        along: [round(middle, 4) for middle in middles],
+        along: [rounded(middle) for middle in middles],
         other: counts,
-        "width": [round(b - a, 4) for a, b in _pairs(edges)],
+        "width": [rounded(b - a) for a, b in pairs],
         f"{other}axis": beside,
         "orientation": "v" if along == "x" else "h",
         "marker": {"color": colour, "line": {"width": 0}},
@@ -137,36 +160,36 @@ def _bars(
     }
 
 
-def _pairs(edges: Sequence[float]) -> list[tuple[float, float]]:
-    return list(pairwise(edges))
-
-
-def _front(rows: Sequence[Row]) -> Spec:
-    """The candidates that none is both fitter and cheaper than."""
+def _front(rows: Sequence[Row], goal: Goal) -> Spec:
+    """The candidates that none is both better and cheaper than."""
     front: list[Row] = []
-    for row in sorted(rows, key=lambda row: (row["seconds"], -row["fitness"])):
-        if not front or row["fitness"] > front[-1]["fitness"]:
+    for row in sorted(rows, key=lambda row: (row["seconds"], -goal.oriented(row["score"]))):
+        if not front or goal.gain(row["score"], front[-1]["score"]) > 0:
             front.append(row)
-    return _points(front, "Pareto front", GREY) | {
+    return _points(front, "Pareto front", GREY, goal) | {
         "mode": "lines+markers",
         "line": {"color": GREY, "width": 1.5, "shape": "vh"},
         "marker": {"symbol": "circle-open", "size": 9, "color": GREY, "line": {"width": 2}},
     }
 
 
-def _relu(studies: Sequence[Study]) -> list[Spec]:
-    found = [(study.relu, relu_seconds(study)) for study in studies]
-    known = [(level, seconds) for level, seconds in found if level is not None and seconds]
-    if not known:
-        return []
+def _baseline(studies: Sequence[Snapshot]) -> list[Spec]:
+    """A diamond for each baseline that was trained."""
+    marks: dict[str, list[tuple[float, float]]] = {}
+    for study in studies:
+        level, seconds = study.baseline_score, baseline_seconds(study)
+        if level is not None and seconds:
+            marks.setdefault(texts.name(study.baseline), []).append((level, seconds))
+    score = theme.score("x", studies[0].goal)
     return [
         {
             "type": "scatter",
-            "name": "ReLU",
-            "x": [level for level, _ in known],
-            "y": [seconds for _, seconds in known],
+            "name": shown(name, 40),
+            "x": [level for level, _ in places],
+            "y": [seconds for _, seconds in places],
             "mode": "markers",
             "marker": {"symbol": "diamond", "size": 12, "color": GREY, "line": {"width": 1}},
-            "hovertemplate": "<b>ReLU</b>: %{x:.2f} %, %{y:.3g} s<extra></extra>",
+            "hovertemplate": f"<b>{shown(name, 40)}</b>: {score}, %{{y:.3g}} s<extra></extra>",
         }
+        for name, places in marks.items()
     ]

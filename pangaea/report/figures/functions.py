@@ -6,13 +6,15 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
+from pangaea.activation.names import resolve
+from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
-from pangaea.functions.parser import parse
-from pangaea.report.figures import theme
-from pangaea.report.figures.theme import BLUE, GREY, PALETTE, VERMILION, Spec, shown
-from pangaea.report.records import TESTED, best, candidate, formula
+from pangaea.report import texts
+from pangaea.report.figures import On, figure, theme
+from pangaea.report.figures.theme import BLUE, GREY, PALETTE, VERMILION, Spec, rounded, shown
+from pangaea.report.records import TESTED, Snapshot
 from pangaea.report.terminal.curve import frame, points
-from pangaea.study.study import RELU, Study
+from pangaea.study.stages import BASELINE, PROPOSED, RERANK, TEST
 
 _GREEK = {"alpha": "α", "beta": "β", "gamma": "γ"}
 _XS = points(161)
@@ -22,9 +24,10 @@ _NO_FUNCTION = "No candidate has been trained to its end yet."
 Parameters = dict[str, list[list[float]]]  # name to values by epoch and layer
 
 
+@figure(takes="function")
 def shape(function: Function | str, trained: Mapping[str, float] | None = None) -> Spec:
     """A function with its derivative; dotted as it starts, solid at its trained parameters."""
-    f = parse(function) if isinstance(function, str) else function
+    f: Any = resolve(function)
     at = dict(trained or {})
     moments: list[tuple[str, dict[str, float], Spec]] = [("", at, {"width": 2.5})]
     if at:
@@ -35,7 +38,9 @@ def shape(function: Function | str, trained: Mapping[str, float] | None = None) 
             ys = _sampled(f, values, slope=slope)
             seen += ys
             data.append(_line(name + ending, ys, {"color": colour, **line}))
-    values_shown = ", ".join(f"{_GREEK[name]} = {value:.3g}" for name, value in at.items())
+    values_shown = ", ".join(
+        f"{_GREEK.get(name, name)} = {value:.3g}" for name, value in at.items()
+    )
     return theme.figure(
         f.readable(),
         f"{values_shown} after training" if at else "",
@@ -49,30 +54,37 @@ def shape(function: Function | str, trained: Mapping[str, float] | None = None) 
     )
 
 
-def gallery(study: Study, count: int = 6) -> list[Spec]:
+@figure(On("functions", 1, "third"))
+def gallery(study: Snapshot, count: int = 6) -> list[Spec]:
     """The shapes of the best functions and their derivatives, at initial and trained values."""
-    found = []
-    for row in best(study, count):
-        values = _at_the_end(recorded(study, row))
-        found.append(shape(row["function"], values))
-        found[-1]["layout"]["meta"]["group"] = (
+    panels = []
+    for row in study.best(count):
+        values = _at_the_end(recorded(study, row["function"]))
+        panels.append(shape(row["function"], values))
+        panels[-1]["layout"]["meta"]["group"] = (
             "The best functions (blue), their derivatives (orange); dotted as they start"
         )
-    return found
+    return panels
 
 
-def recorded(study: Study, row: Mapping[str, Any]) -> Parameters:
+def recorded(study: Snapshot, function: str) -> Parameters:
     """A function's parameters through the longest training that there is a record of."""
-    places = [
-        run["position"]
-        for stage in ("test", "rerank")
-        for run in study.runs(stage)
-        if run["function"] == row["function"] and run["failure"] is None
-    ]
-    curves = study.curves(places[0] if places else row["position"])
-    parameters: Parameters = curves.get("parameters", {})
-    every = (value for epochs in parameters.values() for layers in epochs for value in layers)
-    return parameters if all(map(math.isfinite, every)) else {}
+    runs = study.trained(function, (TEST.name, RERANK.name, *PROPOSED))
+    if not runs:
+        return {}
+    longest = max(runs, key=lambda run: run["budget"])
+    written = study.curves(longest["run"]).get("parameters", {})
+    if not isinstance(written, dict):
+        return {}
+    parameters = {n: written[n] for n in parse(function).parameters if written.get(n)}
+    return parameters if all(map(_by_layer, parameters.values())) else {}
+
+
+def _by_layer(epochs: Any) -> bool:
+    """Are these a parameter's values, by epoch and layer?"""
+    return isinstance(epochs, list) and all(
+        isinstance(layers, list) and layers and all(map(_number, layers)) for layers in epochs
+    )
 
 
 def _at_the_end(parameters: Parameters) -> dict[str, float]:
@@ -80,21 +92,23 @@ def _at_the_end(parameters: Parameters) -> dict[str, float]:
     return {name: fmean(epochs[-1]) for name, epochs in parameters.items()}
 
 
-def adaptation(study: Study, number: int | None = None) -> list[Spec]:
+@figure(On("details", 1, "half"), takes="candidate")
+def adaptation(study: Snapshot, number: int | None = None) -> list[Spec]:
     """A function through training, early to late, and through depth, first layer to last."""
     title = "Adaptation"
-    row = candidate(study, number)
+    row = study.candidate(number)
     if row is None:
         return [theme.nothing(title, _NO_FUNCTION)]
-    parameters = recorded(study, row) if row["fitness"] else {}
+    parameters = recorded(study, row["function"])
     if not parameters:
-        why = f"{formula(row['function'])} has no recorded parameters: nothing in it adapts."
+        why = f"{texts.formula(row['function'])} has no recorded parameters: nothing in it adapts."
         return [theme.nothing(title, why)]
     f = parse(row["function"])
+    one = study.unit.removesuffix("s")
     epochs = min(map(len, parameters.values()))
     layers = min(len(values[-1]) for values in parameters.values())
     through_training = {
-        "before training" if e == 0 else f"epoch {e}": {
+        "before training" if e == 0 else f"{one} {e}": {
             name: fmean(values[e]) for name, values in parameters.items()
         }
         for e in _spread(epochs)
@@ -150,91 +164,104 @@ def _family(f: Function, title: str, caption: str, members: Mapping[str, Any]) -
     )
 
 
-def curves(study: Study, numbers: Sequence[int] | None = None) -> Spec:
-    """Training and validation accuracy by epoch of some functions, against ReLU."""
+@figure(On("functions", 2), On("details", 3, "half"), takes="candidate")
+def curves(study: Snapshot, numbers: int | Sequence[int] | None = None) -> Spec:
+    """Scores on training and validation data through training, against the baseline's."""
     title = "Training"
     if numbers is None:
-        numbers = [row["number"] for row in best(study, TESTED)]
-    chosen = [row["function"] for n in numbers if (row := candidate(study, n)) and row["fitness"]]
-    if not chosen:
+        numbers = [row["number"] for row in study.best(TESTED)]
+    several = [numbers] if isinstance(numbers, int) else numbers
+    rows = [row for n in several if (row := study.candidate(n)) and row["score"] is not None]
+    if not rows:
         return theme.nothing(title, _NO_FUNCTION)
-    tested = {run["function"] for run in study.runs("test")}
-    full = tested >= {RELU, *chosen}
-    stages = ("test",) if full else ("search", "baseline")
+    functions = list(dict.fromkeys([*(row["function"] for row in rows), study.baseline]))
+    full = {run["function"] for run in study.runs(TEST.name)} >= set(functions)
+    stages = (TEST.name,) if full else (*PROPOSED, BASELINE.name)
+    budget = study.budget("full" if full else "search")
     data: list[Spec] = []
     runs = 0
-    functions = list(dict.fromkeys([*chosen, RELU]))
     for i, text in enumerate(functions):
-        colour = GREY if text == RELU else PALETTE[i % len(PALETTE)]
-        means, n = _means(study, stages, text)
+        reference = text == study.baseline
+        colour = GREY if reference else PALETTE[i % len(PALETTE)]
+        name = texts.name(text) if reference else texts.formula(text)
+        means, n = _means(study, stages, text, budget)
         runs = max(runs, n)
         for kind, dash in (("training", "dot"), ("validation", "solid")):
-            name = "ReLU" if text == RELU else formula(text)
-            data.append(_by_epoch(name, kind, means[kind], {"color": colour, "dash": dash}))
-    recipe = "full" if full else "search"
+            hover = f"{theme.score('y', study.goal)} ({kind})"
+            line = {"color": colour, "dash": dash}
+            data.append(_by_epoch(name, kind, means[kind], line, hover))
+    if not any(trace["x"] for trace in data):
+        return theme.nothing(title, "This task records no scores through training.")
     return theme.figure(
         title,
-        f"Accuracy by epoch with the {recipe} recipe: dotted on the training data, solid on the "
-        f"validation data; means of up to {runs} runs.",
+        f"The {study.goal.called()} through {budget} {study.unit}: dotted on the training data, "
+        f"solid on the validation data; means of up to {runs} runs.",
         data,
-        x="epoch",
-        y="accuracy (%)",
+        x=study.unit,
+        y=study.goal.label(),
         hovermode="x unified",
         showlegend=True,
     )
 
 
 def _means(
-    study: Study, stages: Sequence[str], function: str
+    study: Snapshot, stages: Sequence[str], function: str, budget: int
 ) -> tuple[dict[str, dict[int, float]], int]:
     """The mean over the runs of a function, by epoch, and how many runs there were."""
     sums: dict[str, dict[int, list[float]]] = {"training": {}, "validation": {}}
-    places = [
-        run["position"]
-        for stage in stages
-        for run in study.runs(stage)
-        if run["function"] == function and run["failure"] is None
-    ]
-    for place in places:
-        seen = study.curves(place)
-        for epoch, value in enumerate(seen.get("training", []), 1):
-            sums["training"].setdefault(epoch, []).append(value)
-        for key, value in seen.get("validation", {}).items():
-            sums["validation"].setdefault(int(key), []).append(value)
+    runs = [run for run in study.trained(function, stages) if run["budget"] == budget]
+    for run in runs:
+        written = study.curves(run["run"])
+        for kind, by_epoch in sums.items():
+            for epoch, value in _series(written.get(kind)).items():
+                by_epoch.setdefault(epoch, []).append(value)
     means = {
-        kind: {e: fmean(v) for e, v in found.items() if all(map(math.isfinite, v))}
-        for kind, found in sums.items()
+        kind: {epoch: fmean(values) for epoch, values in sorted(by_epoch.items())}
+        for kind, by_epoch in sums.items()
     }
-    return means, len(places)
+    return means, len(runs)
 
 
-def _by_epoch(name: str, kind: str, means: Mapping[int, float], line: Spec) -> Spec:
+def _series(written: Any) -> dict[int, float]:
+    """A curve of a study's file by epoch: a list of them all, or those that were judged."""
+    if isinstance(written, list):
+        written = dict(enumerate(written, 1))
+    if not isinstance(written, dict):
+        return {}
+    return {
+        int(epoch): float(value)
+        for epoch, value in written.items()
+        if str(epoch).isdecimal() and _number(value)
+    }
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _by_epoch(name: str, kind: str, means: Mapping[int, float], line: Spec, hover: str) -> Spec:
     judged = kind == "validation"
     return {
         "type": "scatter",
         "name": shown(name, 48),
         "x": list(means),
-        "y": [round(value, 3) for value in means.values()],
+        "y": [rounded(value) for value in means.values()],
         "mode": "lines+markers" if judged else "lines",
         "line": {"width": 2.2 if judged else 1.4, **line},
         "marker": {"size": 6},
         "legendgroup": shown(name, 48),
         "showlegend": judged,
-        "hovertemplate": f"%{{y:.2f}} % ({kind})",
+        "hovertemplate": hover,
     }
 
 
-def _sampled(
-    f: Function, values: Mapping[str, float], *, slope: bool = False
-) -> list[float | None]:
+def _sampled(f: Any, values: Mapping[str, float], *, slope: bool = False) -> list[float | None]:
     return list(_kept(f, tuple(values.items()), slope))
 
 
 # A live page asks for the same few curves again and again: they are most of its work.
 @lru_cache(maxsize=2048)
-def _kept(
-    f: Function, values: tuple[tuple[str, float], ...], slope: bool
-) -> tuple[float | None, ...]:
+def _kept(f: Any, values: tuple[tuple[str, float], ...], slope: bool) -> tuple[float | None, ...]:
     measure = f.slope if slope else f
     ys = (measure(x, **dict(values)) for x in _XS)
     return tuple(float(f"{y:.4g}") if math.isfinite(y) else None for y in ys)

@@ -3,24 +3,38 @@
 import re
 from collections import Counter, deque
 from collections.abc import Sequence
+from itertools import cycle
 
-from pangaea.report.figures import theme
-from pangaea.report.figures.theme import BLUE, GREEN, GREY, ORANGE, PALETTE, VERMILION, Spec, shown
-from pangaea.report.records import STAGES, Row, every_run, finished
-from pangaea.study.study import Study
+from pangaea.report.figures import On, figure, theme
+from pangaea.report.figures.theme import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALETTE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    Spec,
+    shown,
+)
+from pangaea.report.measures import time_unit
+from pangaea.report.records import Row, Snapshot
+from pangaea.study.stages import PROPOSED, STAGES
 
 _OPERATOR = re.compile(r"(\w+)\(")  # in canonical text, whatever stands before a parenthesis
 _SAMPLES = 150
-_COLOURS = dict(zip((*STAGES, "failed"), (GREY, BLUE, ORANGE, GREEN, VERMILION), strict=True))
+_COLOURS = dict(zip(STAGES, cycle((GREY, BLUE, SKY, ORANGE, GREEN, PURPLE)), strict=False))
+_FAILED = "failed"
 _APART = 1000  # pauses that take up less of a timeline than one part in so many are not drawn
 
 
-def operators(study: Study) -> Spec:
+@figure(On("search", 1))
+def operators(study: Snapshot) -> Spec:
     """Each operator's share of the population's nodes, over time."""
     title = "Operators in the population"
-    settings = study.settings
-    passed = [r for r in finished(study) if r["fitness"] and r["fitness"] >= settings.threshold]
-    counts = _counts([row["function"] for row in passed], settings.population)
+    passed = [row["function"] for row in study.finished if study.passes(row)]
+    counts = _counts(passed, study.population)
     if not counts:
         return theme.nothing(title, "No candidate has passed the threshold yet.")
     total: Counter[str] = sum((count for _, count in counts), Counter())
@@ -43,7 +57,7 @@ def operators(study: Study) -> Spec:
         )
     return theme.figure(
         title,
-        f"Of all nodes in the last {settings.population} functions that passed the threshold.",
+        f"Of all nodes in the last {study.population} functions that passed the threshold.",
         data,
         x="functions that passed the threshold",
         y="share of nodes (%)",
@@ -58,63 +72,64 @@ def _counts(functions: Sequence[str], population: int) -> list[tuple[int, Counte
     stride = 1 + len(functions) // _SAMPLES
     window: deque[Counter[str]] = deque()
     now: Counter[str] = Counter()
-    found = []
+    moments = []
     for after, text in enumerate(functions, 1):
         window.append(Counter(_OPERATOR.findall(text)))
         now.update(window[-1])
         if len(window) > population:
             now.subtract(window.popleft())
         if now.total() and (after % stride == 0 or after == len(functions)):
-            found.append((after, +now))
-    return found
+            moments.append((after, +now))
+    return moments
 
 
-def failures(study: Study) -> Spec:
-    """How many candidates failed, by reason."""
+@figure(On("search", 2, "half"))
+def failures(study: Snapshot) -> Spec:
+    """How many runs of the search failed, by reason."""
     title = "Failures"
-    rows = finished(study)
-    found = study.failures()
-    if not found:
-        return theme.nothing(title, "No candidate has failed." if rows else "No results yet.")
-    reasons = list(reversed(found.items()))
-    example = {row["failure"]: row["detail"] or "" for row in reversed(rows)}
+    runs = [run for stage in PROPOSED for run in study.runs(stage)]
+    if not study.failures:
+        return theme.nothing(title, "No run has failed." if runs else "No results yet.")
+    reasons = list(reversed(study.failures.items()))
+    example = {run["failure"]: run["detail"] or "" for run in reversed(runs)}
     return theme.figure(
         title,
-        f"{sum(found.values())} of {len(rows)} candidates could not be trained, for these reasons. "
-        "Their fitness is 0.",
+        f"{sum(study.failures.values())} of {len(runs)} runs of the search gave no score, for "
+        "these reasons.",
         [
             {
                 "type": "bar",
                 "orientation": "h",
                 "y": [shown(reason, 30) for reason, _ in reasons],
                 "x": [count for _, count in reasons],
-                "text": [f"{count} ({count / len(rows):.0%})" for _, count in reasons],
+                "text": [f"{count} ({count / len(runs):.0%})" for _, count in reasons],
                 "customdata": [shown(example.get(reason, ""), 120) for reason, _ in reasons],
                 "textposition": "auto",
                 "marker": {"color": VERMILION},
                 "hovertemplate": "such as: %{customdata}<extra></extra>",
             }
         ],
-        x="candidates",
+        x="runs",
         height=100 + 40 * len(reasons),
         showlegend=False,
     )
 
 
-def timeline(study: Study) -> Spec:
+@figure(On("search", 3, "half"))
+def timeline(study: Snapshot) -> Spec:
     """Who trained what when: a row for each worker, a bar for each job."""
     title = "Workers"
-    runs = [run for run in every_run(study) if run["started"] is not None]
+    runs = [run for run in study.runs() if run["started"] is not None]
     if not runs:
         return theme.nothing(title, "No worker has finished a job yet.")
     begin = min(run["started"] for run in runs)
     span = max(run["finished"] for run in runs) - begin
-    unit, size = theme.duration_unit(span)
+    unit, size = time_unit(span)
     workers = list(dict.fromkeys(_worker(run) for run in sorted(runs, key=lambda r: r["started"])))
     data = []
-    for name, colour in _COLOURS.items():
-        chosen = [r for r in runs if name == ("failed" if r["failure"] else r["stage"])]
-        spans = _merged(chosen, span / _APART)
+    for name, colour in {**_COLOURS, _FAILED: VERMILION}.items():
+        some = [r for r in runs if name == (_FAILED if r["failure"] else r["stage"])]
+        spans = _merged(some, span / _APART)
         if spans:
             data.append(_spans(name, spans, begin, size, {"color": colour, "width": 12}))
     return theme.figure(
@@ -139,15 +154,15 @@ def _worker(run: Row) -> str:
 
 def _merged(runs: Sequence[Row], pause: float) -> list[tuple[str, float, float, int]]:
     """Worker, start, end and number of runs; those that follow at once are drawn as one."""
-    found: dict[str, list[tuple[str, float, float, int]]] = {}
+    lines: dict[str, list[tuple[str, float, float, int]]] = {}
     for run in sorted(runs, key=lambda run: (run["started"], run["finished"])):
-        line = found.setdefault(_worker(run), [])
+        line = lines.setdefault(_worker(run), [])
         start, end, count = run["started"], run["finished"], 1
         if line and start - line[-1][2] < pause and end - line[-1][1] < 20 * pause:
             _, start, last, before = line.pop()
             end, count = max(last, end), before + 1
         line.append((_worker(run), start, end, count))
-    return [span for line in found.values() for span in line]
+    return [span for line in lines.values() for span in line]
 
 
 def _spans(

@@ -8,13 +8,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from pangaea.tasks.goal import Goal
+
 Spec = dict[str, Any]
 
 # Okabe and Ito, 2008; in an order that also differs in lightness.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, VERMILION, YELLOW = "#56B4E9", "#D55E00", "#F0E442"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
-GREY = "#8A8A8A"  # of ReLU and whatever else is compared with; seen on light and dark alike
+GREY = "#8A8A8A"  # of the baseline and whatever is compared with; seen on light and dark alike
 
 WIDTH = 960  # pixels of a picture
 
@@ -139,9 +141,12 @@ def blend(part: float) -> str:
     return "#" + "".join(f"{value:02X}" for value in mixed)
 
 
-def duration_unit(seconds: float) -> tuple[str, float]:
-    """The unit that suits a span, and its seconds."""
-    for name, size in (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0)):
-        if seconds >= 2 * size:
-            return name, size
-    return "seconds", 1.0
+def rounded(value: float) -> float:
+    """Six digits: more than a screen shows, and fewer bytes on a page."""
+    return float(f"{value:.6g}")
+
+
+def score(axis: str, goal: Goal) -> str:
+    """A score in a hover text, which reads it from an axis or from `customdata`."""
+    unit = shown(goal.suffix).replace("%{", "% {")
+    return f"%{{{axis}:.{goal.digits}f}}{unit}"

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 
+from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Expression, Function
 from pangaea.functions.expression import Path as Place
 from pangaea.functions.operators import OPERATORS
-from pangaea.functions.parser import parse
-from pangaea.report.figures import theme
+from pangaea.report import texts
+from pangaea.report.figures import On, figure, theme
 from pangaea.report.figures.theme import BLUE, GREEN, GREY, ORANGE, Spec, shown
-from pangaea.report.records import Row, candidate, formula
-from pangaea.study.study import Study
+from pangaea.report.records import Row, Snapshot
+from pangaea.tasks.goal import Goal
 
 _BARE = {"visible": False, "fixedrange": True}
 _LEVEL = 84  # pixels between a node and its inputs
@@ -17,9 +18,10 @@ _GENERATION = 52
 _FORMULA = 72  # letters
 
 
+@figure(On("details", 2, "half"), takes="function")
 def graph(function: Function | str) -> Spec:
     """The function's computation graph: from the inputs x at the bottom to f(x) at the top."""
-    f = parse(function) if isinstance(function, str) else function
+    f = function if isinstance(function, Function) else parse(function)
     across = _across(f.expression)
     at: dict[Place, tuple[float, float]] = {
         path: (across[path], -len(path)) for path, _ in f.expression.walk()
@@ -55,21 +57,21 @@ _KIND = {0: GREEN, 1: BLUE, 2: ORANGE}  # by the number of inputs
 
 def _across(expression: Expression) -> dict[Place, float]:
     """Leaves side by side, every node in the middle of its inputs."""
-    found: dict[Place, float] = {}
+    across: dict[Place, float] = {}
     leaves = 0
 
     def put(node: Expression, path: Place) -> float:
         nonlocal leaves
         if node.inputs:
             below = [put(child, (*path, i)) for i, child in enumerate(node.inputs)]
-            found[path] = sum(below) / len(below)
+            across[path] = sum(below) / len(below)
         else:
-            found[path] = float(leaves)
+            across[path] = float(leaves)
             leaves += 1
-        return found[path]
+        return across[path]
 
     put(expression, ())
-    return found
+    return across
 
 
 def _operator(node: Expression) -> str:
@@ -115,19 +117,18 @@ def _parameter(name: str, x: float, y: float) -> Spec:
     return {"text": f"<b>{name}</b>", "bgcolor": "#5A5A5A", "borderpad": 3, "font": font, **place}
 
 
-def lineage(study: Study, number: int | None = None) -> Spec:
-    """The line of a function from its first ancestor, each mutation named, with the fitness."""
+@figure(On("details", 4), takes="candidate")
+def lineage(study: Snapshot, number: int | None = None) -> Spec:
+    """The line of a function from its first ancestor, each mutation named, with the score."""
     title = "Family tree"
-    row = candidate(study, number)
+    row = study.candidate(number)
     if row is None:
         return theme.nothing(title, "No candidate has been trained to its end yet.")
     line = _ancestors({r["number"]: r for r in study.table()}, row)
-    most = max(r["fitness"] or 0.0 for r in line) or 1.0
-    least = min(r["fitness"] or 0.0 for r in line)
     return theme.figure(
         title,
         f"From the first ancestor down to candidate {row['number']}: what was done to each, and "
-        "the validation accuracy it gave.",
+        f"the {study.goal.called('validation')} it gave.",
         [
             {
                 "type": "scatter",
@@ -135,39 +136,44 @@ def lineage(study: Study, number: int | None = None) -> Spec:
                 "y": [-i for i in range(len(line))],
                 "mode": "lines+markers",
                 "line": {"color": GREY, "width": 2},
-                "marker": {
-                    "size": 14,
-                    "color": [
-                        theme.blend(((r["fitness"] or 0.0) - least) / (most - least or 1.0))
-                        for r in line
-                    ],
-                },
+                "marker": {"size": 14, "color": _shades(line, study.goal)},
                 "hoverinfo": "skip",
             }
         ],
         height=_GENERATION * len(line) + 60,
-        least=60 + 8 * max(len(theme.shortened(formula(r["function"]), _FORMULA)) for r in line),
+        least=60 + 8 * max(map(len, (_short(r) for r in line))),
         xaxis={**_BARE, "range": [-0.02, 1]},
         yaxis={**_BARE, "range": [0.6 - len(line), 0.6]},
-        annotations=[_generation(i, line) for i in range(len(line))],
+        annotations=[_generation(i, line, study.goal) for i in range(len(line))],
         margin={"l": 16, "r": 8, "b": 8},
         showlegend=False,
     )
 
 
+def _short(row: Row) -> str:
+    return theme.shortened(texts.formula(row["function"]), _FORMULA)
+
+
+def _shades(line: list[Row], goal: Goal) -> list[str]:
+    """From the worst of the line to its best; grey without a score."""
+    worths = [None if r["score"] is None else goal.oriented(r["score"]) for r in line]
+    known = [worth for worth in worths if worth is not None]
+    least = min(known, default=0.0)
+    span = max(known, default=0.0) - least or 1.0
+    return [GREY if worth is None else theme.blend((worth - least) / span) for worth in worths]
+
+
 def _ancestors(table: Mapping[int, Row], row: Row) -> list[Row]:
-    line = [row]
-    while (parent := table.get(line[0]["parent"])) is not None and parent not in line:
+    line, seen = [row], {row["number"]}
+    while (parent := table.get(line[0]["parent"])) is not None and parent["number"] not in seen:
         line.insert(0, parent)
+        seen.add(parent["number"])
     return line
 
 
-def _generation(i: int, line: list[Row]) -> Spec:
+def _generation(i: int, line: list[Row], goal: Goal) -> Spec:
     row = line[i]
-    fitness = "failed" if row["failure"] else f"{row['fitness'] or 0.0:.2f} %"
-    before = line[i - 1]["fitness"] if i else None
-    change = "" if before is None else f" ({row['fitness'] - before:+.2f})".replace("-", "−")
-    below = f"{shown(row['mutation'])} · candidate {row['number']} · {fitness}{change}"
+    below = f"{shown(row['mutation'])} · candidate {row['number']} · {_outcome(i, line, goal)}"
     return {
         "x": 0,
         "y": -i,
@@ -175,5 +181,14 @@ def _generation(i: int, line: list[Row]) -> Spec:
         "xanchor": "left",
         "align": "left",
         "showarrow": False,
-        "text": f"<b>{shown(formula(row['function']), _FORMULA)}</b><br>{below}",
+        "text": f"<b>{shown(_short(row), _FORMULA)}</b><br>{below}",
     }
+
+
+def _outcome(i: int, line: list[Row], goal: Goal) -> str:
+    """The score, and by how much it is better than its parent's."""
+    score, before = line[i]["score"], line[i - 1]["score"] if i else None
+    if score is None:
+        return "failed" if line[i]["failure"] else "no result yet"
+    change = "" if before is None else f" ({goal.shown_gain(score, before)})"
+    return shown(goal.shown(score)) + change

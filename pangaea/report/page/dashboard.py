@@ -19,7 +19,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from pangaea.errors import PangaeaError
 from pangaea.report.page import document as page
-from pangaea.report.records import Still, opened
+from pangaea.report.records import Snapshot, opened, tag
+from pangaea.study.study import Study
 
 PORT = 8765
 _COMPRESSED = 50_000  # bytes; what is smaller is sent as it is
@@ -118,8 +119,7 @@ class _Answer(BaseHTTPRequestHandler):
     def _page(self) -> None:
         try:
             with self.server.turn, ExitStack() as stack:
-                found = [stack.enter_context(opened(path)) for path in self.server.paths]
-                text = page.document(found, live=True)
+                text = page.document(self._studies(stack), live=True)
         except PangaeaError as error:
             self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", f"{error}")
             return
@@ -129,20 +129,34 @@ class _Answer(BaseHTTPRequestHandler):
         """What is new since the page last asked, or 204."""
         try:
             number = int(query.get("study", "0"))
-            path = self.server.paths[number]
-        except (ValueError, IndexError):
+            path = dict(enumerate(self.server.paths))[number]
+        except (ValueError, KeyError):
             self._send(HTTPStatus.NOT_FOUND, "text/plain", "There is no such study.")
             return
         try:
+            since = query.get("since", "")
             with self.server.turn, ExitStack() as stack:
-                found = [stack.enter_context(opened(path)) for path in self.server.paths]
-                answer = news(found, number, query.get("since", ""))
+                if since and since == self._tag():
+                    answer = None
+                else:
+                    answer = news(self._studies(stack), number, since)
         except PangaeaError as error:
             answer = json.dumps({"error": f"{path}: {error}"})
         if answer is None:
             self._send(HTTPStatus.NO_CONTENT, "application/json", "")
         else:
             self._send(HTTPStatus.OK, "application/json", answer)
+
+    def _studies(self, stack: ExitStack) -> list[Snapshot]:
+        return [stack.enter_context(opened(path)) for path in self.server.paths]
+
+    def _tag(self) -> str:
+        """What a page of all studies would be marked with, without reading them."""
+        tags = []
+        for path in self.server.paths:
+            with Study.open(path) as study:
+                tags.append(tag(study))
+        return ",".join(tags)
 
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode()
@@ -170,7 +184,7 @@ _HEADERS = {
 }
 
 
-def news(studies: Sequence[Still], number: int, since: str) -> str | None:
+def news(studies: Sequence[Snapshot], number: int, since: str) -> str | None:
     """A study as the page shows it, of its candidates the new ones; None if nothing is new."""
     if since == page.tag(studies):
         return None

@@ -8,26 +8,23 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from statistics import fmean
 from typing import Any
 
 from pangaea.errors import PangaeaError
+from pangaea.report import texts
+from pangaea.report.figures import part as figures_of
 from pangaea.report.figures import theme
-from pangaea.report.figures.cost import cost
-from pangaea.report.figures.functions import adaptation, curves, gallery
-from pangaea.report.figures.population import failures, operators, timeline
-from pangaea.report.figures.search import average, compute, progress
-from pangaea.report.figures.theme import Spec
-from pangaea.report.figures.trees import graph, lineage
-from pangaea.report.records import Row, Still, best, finished, formula, latex, names
-from pangaea.report.summary import headline, reproduce
+from pangaea.report.figures.theme import Spec, rounded
+from pangaea.report.findings import columns, headline, judged_table, reproduce
+from pangaea.report.measures import mean_or_none, spread
+from pangaea.report.records import Row, Snapshot, alike, names
 from pangaea.study.study import RERANKED
 
-_SHAPES = 6  # functions in the gallery
+_PARTS = ("progress", "functions", "search")
 _DETAIL = 200  # letters of a failure's detail
 
 
-def document(studies: Sequence[Still], *, live: bool = False) -> str:
+def document(studies: Sequence[Snapshot], *, live: bool = False) -> str:
     """The whole page; a live one carries the first study and asks for the others."""
     shown = studies[:1] if live else studies
     data = {
@@ -38,73 +35,77 @@ def document(studies: Sequence[Still], *, live: bool = False) -> str:
         "dark": theme.template(dark=True),
     }
     about = headline(studies[0])
-    found = about["function"] or studies[0].path.name
+    title = about["function"] or studies[0].name
     parts = {
-        "title": html.escape(f"{found} · pangaea"),
-        "plain": html.escape(f"{found}: {about['sentence']}"),
+        "title": html.escape(f"{title} · pangaea"),
+        "plain": html.escape(f"{title}: {about['sentence']}"),
         "style": part("page.css"),
         "plotly": part("plotly-basic.min.js"),
         "script": script(),
         "data": embedded(data),
         "policy": html.escape(policy()),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], part("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], part("page.html"))
 
 
-def report(study: Still, together: Sequence[Still], since: int = 0) -> dict[str, Any]:
+def report(study: Snapshot, together: Sequence[Snapshot], since: int = 0) -> dict[str, Any]:
     """What the page shows of a study; of its candidates those with a later result than `since`."""
-    top = best(study, RERANKED)
+    goal = study.goal
     return {
-        "path": str(study.path),
+        "path": texts.inert(str(study.path)),
         "tag": tag(together),
         "headline": headline(study),
-        "relu": study.relu,
-        "reranked": {text: fmean(runs) for text, runs in study.accuracies("rerank").items()},
-        "figures": {
-            "progress": [
-                progress(*together),
-                _half(compute(*together)),
-                _half(average(*together)),
-                cost(*together),
-            ],
-            "functions": [
-                *(_third(shape) for shape in gallery(study, _SHAPES)),
-                curves(study),
-            ],
-            "search": [operators(study), _half(failures(study)), _half(timeline(study))],
+        "judged": judged_table(study),
+        "goal": {
+            "suffix": goal.suffix,
+            "digits": goal.digits,
+            "maximised": goal.maximised,
         },
-        "details": [_details(study, row) for row in top],
-        "rows": [_row(row) for row in finished(study) if since < row["position"] <= study.last],
+        "baseline": {"name": texts.name(study.baseline), "score": study.baseline_score},
+        "columns": columns(study),
+        "full": {
+            text: [goal.oriented(mean), spread(goal, scores)]
+            for text, scores in study.validations().items()
+            if (mean := mean_or_none(goal, scores)) is not None
+        },
+        "figures": {name: _figures(name, study, together) for name in _PARTS},
+        "details": [_details(study, row) for row in study.best(RERANKED)],
+        "rows": [_row(row) for row in study.finished if row["position"] > since],
         "reproduce": reproduce(study),
     }
 
 
-def tag(studies: Sequence[Still]) -> str:
+def tag(studies: Sequence[Snapshot]) -> str:
     """Another one as soon as any of the studies has something new to show."""
     return ",".join(study.tag for study in studies)
 
 
-def _details(study: Still, row: Row) -> dict[str, Any]:
+def _figures(
+    part: str, study: Snapshot, together: Sequence[Snapshot], row: Row | None = None
+) -> list[Spec]:
+    """The figures of a part of the page; with a row, of that candidate."""
+    specs: list[Spec] = []
+    for figure, on in figures_of(part):
+        if figure.takes == "studies":
+            drawn = figure.make(*alike(together, study))
+        elif row is None:
+            drawn = figure.make(study)
+        elif figure.takes == "function":
+            drawn = figure.make(row["function"])
+        else:
+            drawn = figure.make(study, row["number"])
+        for spec in [drawn] if isinstance(drawn, dict) else drawn:
+            spec["layout"]["meta"]["span"] = on.span
+            specs.append(spec)
+    return specs
+
+
+def _details(study: Snapshot, row: Row) -> dict[str, Any]:
     return {
         "number": row["number"],
-        "label": f"{formula(row['function'])} ({row['fitness']:.2f} %)",
-        "figures": [
-            *(_half(spec) for spec in adaptation(study, row["number"])),
-            _half(graph(row["function"])),
-            _half(curves(study, [row["number"]])),
-            lineage(study, row["number"]),
-        ],
+        "label": f"{texts.formula(row['function'])} ({study.goal.shown(row['score'])})",
+        "figures": _figures("details", study, [study], row),
     }
-
-
-def _half(spec: Spec) -> Spec:
-    spec["layout"]["meta"]["span"] = "half"
-    return spec
-
-
-def _third(spec: Spec) -> Spec:
-    spec["layout"]["meta"]["span"] = "third"
-    return spec
 
 
 def _row(row: Row) -> list[Any]:
@@ -113,14 +114,15 @@ def _row(row: Row) -> list[Any]:
     return [
         row["number"],
         text,
-        formula(text),
-        round(row["fitness"], 3),
+        texts.formula(text),
+        None if row["score"] is None else rounded(row["score"]),
         round(row["seconds"], 2),
         row["parent"],
         row["mutation"],
         row["failure"],
         row["detail"] and row["detail"][:_DETAIL],
-        latex(text),
+        texts.latex(text),
+        row["runs"],
     ]
 
 

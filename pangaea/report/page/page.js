@@ -20,16 +20,15 @@ function showHeadline() {
       make("div", {}, make("dt", { textContent: name }), make("dd", { textContent: value })),
     ),
   );
-  showTested(headline.tested);
+  showJudged(report().judged);
 }
 
-function showTested(rows) {
-  find("tested").hidden = rows.length === 0;
-  const head = ["tested function", "test accuracy (%)", "n", "failed", "p against ReLU"];
-  const body = rows.map((row) => [row.readable, spread(row), row.n, row.failures, row.p_shown]);
-  find("tested").replaceChildren(
-    make("thead", {}, line("th", head)),
-    make("tbody", {}, ...body.map((cells) => line("td", cells))),
+function showJudged(table) {
+  find("judged").hidden = !table;
+  if (!table) return;
+  find("judged").replaceChildren(
+    make("thead", {}, line("th", table.head)),
+    make("tbody", {}, ...table.rows.map((cells) => line("td", cells))),
   );
 }
 
@@ -43,16 +42,10 @@ function line(tag, cells) {
   );
 }
 
-function spread(row) {
-  return row.mean.toFixed(2) + (row.sd === null ? "" : ` ± ${row.sd.toFixed(2)}`);
-}
-
 // What is needed to run it again
 
 function showReproduce() {
-  const { command, created, settings, versions, recipes } = report().reproduce;
-  const tables = { settings, versions };
-  for (const [name, recipe] of Object.entries(recipes)) tables[`${name} recipe`] = recipe;
+  const { command, created, ...tables } = report().reproduce;
   find("reproduce").replaceChildren(
     make("h2", { textContent: "The command" }),
     make("pre", { textContent: command }),
@@ -60,9 +53,9 @@ function showReproduce() {
     make(
       "div",
       { className: "tables" },
-      ...Object.entries(tables).map(([name, values]) =>
-        make("div", {}, make("h2", { textContent: name }), pairs(values)),
-      ),
+      ...Object.entries(tables)
+        .filter(([, values]) => Object.keys(values).length)
+        .map(([name, values]) => make("div", {}, make("h2", { textContent: name }), pairs(values))),
     ),
   );
 }

@@ -3,14 +3,15 @@
 const [FIRST, MORE] = [100, 500];
 const view = { sort: 2, down: true, rows: FIRST };
 
-// Each with the value that it is sorted by, and whether it starts with the greatest.
+// Each with the value that it is sorted by, and whether it starts with the greatest. Scores are
+// sorted by how good they are: what is best comes first, whatever the goal.
 const COLUMNS = [
   ["#", (row) => row[0], false],
   ["function", (row) => row[2], false],
-  ["validation", (row) => row[3], true],
-  ["− ReLU", (row) => (report().relu === null ? null : row[3] - report().relu), true],
-  ["reranked", (row) => reranked(row), true],
-  ["test", (row) => testOf(row)?.mean ?? null, true],
+  ["search", (row) => worth(row[3]), true],
+  ["gain", (row) => gain(row), true],
+  ["full", ([, text]) => known(report().full, text)?.[0] ?? null, true],
+  ["test", (row) => worth(testOf(row)?.mean ?? null), true],
   ["seconds", (row) => row[4], false],
   ["mutation", (row) => row[6], false],
   ["failure", (row) => row[7], true],
@@ -19,13 +20,23 @@ const COLUMNS = [
 
 const STYLES = ["number", "formula", ...Array(5).fill("number"), "made", "made", "copy"];
 
+// So that larger is better.
+function worth(score) {
+  return score === null ? null : report().goal.maximised ? score : -score;
+}
+
+function gain([, , , score]) {
+  const baseline = report().baseline.score;
+  return score === null || baseline === null ? null : worth(score) - worth(baseline);
+}
+
 function testOf(row) {
   return report().headline.tested.find((tested) => tested.function === row[1]);
 }
 
 // A text may be the name of something that every object has.
-function reranked([, text]) {
-  return Object.hasOwn(report().reranked, text) ? report().reranked[text] : null;
+function known(values, text) {
+  return Object.hasOwn(values, text) ? values[text] : null;
 }
 
 function showTable(count = view.rows) {
@@ -38,6 +49,7 @@ function showTable(count = view.rows) {
   rows.sort((a, b) => order(value(a), value(b)) * (view.down ? -1 : 1) || a[0] - b[0]);
   find("table").tHead.replaceChildren(make("tr", {}, ...COLUMNS.map(heading)));
   find("table").tBodies[0].replaceChildren(...rows.slice(0, view.rows).map(candidate));
+  find("legend").textContent = legend();
   find("count").textContent = `${rows.length} of ${report().rows.length} candidates`;
   find("more").hidden = rows.length <= view.rows;
 }
@@ -66,28 +78,36 @@ function sortBy(column) {
 }
 
 function candidate(row) {
-  const [number, text, readable, fitness, seconds, parent, mutation, failure, detail, latex] = row;
-  const relu = report().relu;
+  const [number, text, readable, score, seconds, parent, mutation, failure, detail, latex, runs] =
+    row;
   const test = testOf(row);
   const cells = [
     number,
     readable,
-    failure ? "" : fitness.toFixed(2),
-    failure || relu === null ? "" : signed(fitness - relu),
-    reranked(row)?.toFixed(2) ?? "",
-    test ? `${spread(test)} ${test.stars}` : "",
+    score === null ? "" : score.toFixed(report().goal.digits),
+    signed(gain(row)),
+    known(report().full, text)?.[1] ?? "",
+    test ? `${test.shown} ${test.stars}` : "",
     seconds.toFixed(1),
     parent === null ? mutation : `${mutation} of ${parent}`,
     failure ?? "",
     "",
   ].map((cell, i) => make("td", { textContent: cell, className: STYLES[i] }));
+  if (runs > 1) cells[2].title = `of ${runs} runs: the mean of the longest`;
   if (detail) cells[8].title = detail;
   cells[9].append(copier("text", text), " ", copier("LaTeX", latex));
   return make("tr", { className: failure ? "failed" : "" }, ...cells);
 }
 
 function signed(value) {
-  return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
+  if (value === null) return "";
+  return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(report().goal.digits);
+}
+
+// What the columns are.
+function legend() {
+  const lines = Object.entries(report().columns).map(([name, what]) => `${name}: ${what}`);
+  return `${lines.join(". ")}. gain: by how much search is better than ${report().baseline.name}.`;
 }
 
 function copier(label, text) {

@@ -1,5 +1,6 @@
 """Tables of judged functions, and of the tasks to judge them on."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -7,11 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from pangaea.activation.module import resolve
-from pangaea.report.statistics import stars, welch
+from pangaea.report import texts
+from pangaea.report.measures import mean_or_none, probability, welch
+from pangaea.report.terminal.columns import Functions, Line
+from pangaea.tasks.goal import Goal
 
 if TYPE_CHECKING:
-    from pangaea.training.evaluate import Evaluation
-    from pangaea.training.tasks import Task
+    from pangaea.tasks.evaluate import Evaluation
+    from pangaea.tasks.task import Task
 
 
 def rows(evaluations: Sequence["Evaluation"], against: "Evaluation | None") -> list[dict[str, Any]]:
@@ -20,91 +24,108 @@ def rows(evaluations: Sequence["Evaluation"], against: "Evaluation | None") -> l
         {
             "function": e.function,
             "task": e.task,
-            "data": e.results[0].data,
-            "mean": e.mean,
+            "goal": e.goal.as_dict(),
+            "data": e.results[0].part,
+            "mean": mean_or_none(e.goal, e.scores),
             "sd": e.sd,
-            "n": len(e.accuracies),
+            "n": len(e.scores),
             "failures": e.failures,
             "reasons": sorted({r.failure for r in e.results if r.failure}),
             "p": None
             if against is None or e is against
-            else welch(e.accuracies, against.accuracies),
+            else welch(e.goal, e.scores, against.scores),
             "against": None if against is None else against.function,
             "seconds": e.seconds,
-            "accuracies": e.accuracies,
+            "scores": [score if math.isfinite(score) else None for score in e.scores],
             "device": e.results[0].device,
         }
         for e in evaluations
     ]
 
 
-def table(found: Sequence[dict[str, Any]]) -> Table:
-    shown = Table("function", "accuracy", "n", "failed", "p", "seconds", box=None, pad_edge=False)
-    for column in shown.columns[1:]:
-        column.justify, column.no_wrap = "right", True
-    best = max((row["mean"] for row in found if row["mean"] == row["mean"]), default=None)
-    for row in found:
-        spread = "" if row["sd"] is None else f" ± {row['sd']:.2f}"
-        accuracy = f"{row['mean']:.2f}{spread}"
-        p = "" if row["p"] is None else f"{row['p']:.2g} {stars(row['p']):<3}"
-        failed = f"{row['failures']}" + (
-            f" ({', '.join(row['reasons'])})" if row["reasons"] else ""
+def table(judged: Sequence[dict[str, Any]]) -> Functions:
+    goals = [Goal(**row["goal"]) for row in judged]
+    worths = [
+        goal.oriented(row["mean"])
+        for goal, row in zip(goals, judged, strict=True)
+        if row["mean"] is not None
+    ]
+    best = max(worths, default=None)
+    lines = []
+    for goal, row in zip(goals, judged, strict=True):
+        known = row["mean"] is not None
+        reasons = f" ({', '.join(map(texts.inert, row['reasons']))})" if row["reasons"] else ""
+        lines.append(
+            Line(
+                resolve(row["function"]).readable(),
+                [
+                    goal.shown_mean(row["mean"], row["sd"]) if known else _unknown(goal, row),
+                    str(row["n"]),
+                    f"{row['failures']}{reasons}",
+                    probability(row["p"]),
+                    f"{row['seconds']:.1f}",
+                ],
+                bold=0 if known and goal.oriented(row["mean"]) == best else None,
+            )
         )
-        shown.add_row(
-            Text(resolve(row["function"]).readable()),
-            Text(accuracy, style="bold" if row["mean"] == best else ""),
-            str(row["n"]),
-            Text(failed),
-            p,
-            f"{row['seconds']:.1f}",
-        )
-    return shown
+    name = texts.inert(goals[0].name) if goals else "score"
+    return Functions([name, "n", "failed", "p", "seconds"], lines)
+
+
+def _unknown(goal: Goal, row: dict[str, Any]) -> str:
+    """No run that counts, or one that is infinitely bad."""
+    return goal.bare(goal.worst) if row["n"] else "none"
 
 
 def task_rows() -> list[dict[str, Any]]:
-    """One plain row for each task."""
-    from pangaea.training.tasks import task, tasks
+    """One plain row for each task; what only some kinds of tasks know is None for the others."""
+    from pangaea.tasks.finding import task, tasks
 
-    found = []
-    for name in tasks():
-        t = task(name)
-        samples = t.data_set.sizes[0]
-
-        def cost(recipe: str, t: "Task" = t, samples: int = samples) -> int:
-            # Backward takes two multiplications for each of the way forward.
-            return 3 * t.multiplications * samples * t.recipes[recipe].epochs
-
-        found.append(
-            {
-                "task": name,
-                "parameters": t.parameters,
-                "search_epochs": t.recipes["search"].epochs,
-                "full_epochs": t.recipes["full"].epochs,
-                "search_cost": cost("search"),
-                "full_cost": cost("full"),
-                "samples": list(t.data_set.sizes),
-                "data_here": t.data_set.here(),
-            }
-        )
-    return found
+    return [_task_row(task(name)) for name in tasks()]
 
 
-def task_table(found: Sequence[dict[str, Any]]) -> Table:
-    shown = Table("task", "parameters", "epochs", "cost", "data", box=None, pad_edge=False)
+def _task_row(task: "Task") -> dict[str, Any]:
+    data_set = getattr(task, "data_set", None)
+    multiplications = getattr(task, "multiplications", None)
+    samples = None if data_set is None else data_set.sizes[0]
+
+    def cost(budget: str) -> int | None:
+        if multiplications is None or samples is None:
+            return None
+        # Backward takes two multiplications for each of the way forward.
+        return int(3 * multiplications * samples * task.budgets[budget])
+
+    return {
+        "task": task.name,
+        "goal": task.goal.label(),
+        "baseline": task.baseline,
+        "unit": task.unit,
+        "search_budget": task.budgets["search"],
+        "full_budget": task.budgets["full"],
+        "parameters": getattr(task, "parameters", None),
+        "search_cost": cost("search"),
+        "full_cost": cost("full"),
+        "samples": None if data_set is None else list(data_set.sizes),
+        "data_here": None if data_set is None else data_set.here(),
+    }
+
+
+def task_table(tasks: Sequence[dict[str, Any]]) -> Table:
+    shown = Table("task", "parameters", "budgets", "cost", "data", box=None, pad_edge=False)
     for column in shown.columns:
         column.no_wrap = True
     for column in shown.columns[1:4]:
         column.justify = "right"
-    for row in found:
+    for row in tasks:
         shown.add_row(
-            row["task"],
-            f"{row['parameters']:,}",
-            f"{row['search_epochs']}, {row['full_epochs']}",
-            f"{_peta(row['search_cost'])}, {_peta(row['full_cost'])}",
-            "here" if row["data_here"] else "not here",
+            Text(texts.inert(row["task"])),
+            "" if row["parameters"] is None else f"{row['parameters']:,}",
+            f"{row['search_budget']}, {row['full_budget']} {row['unit']}",
+            _costs(row["search_cost"], row["full_cost"]),
+            {True: "here", False: "not here", None: ""}[row["data_here"]],
         )
     return shown
 
 
-def _peta(count: int) -> str:
-    return f"{count / 1e15:.3g}"
+def _costs(*counts: int | None) -> str:
+    return ", ".join(f"{count / 1e15:.3g}" for count in counts if count is not None)

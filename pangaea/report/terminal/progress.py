@@ -8,6 +8,8 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from pangaea.report.measures import duration
+
 _LINE_SECONDS = 30.0
 
 
@@ -45,7 +47,7 @@ def _lines(stream: TextIO, total: float) -> Callable[..., None]:
         if now - last >= _LINE_SECONDS and done > 0:
             last = now
             left = (now - started) * (total - done) / done
-            stream.write(f"{100 * done / total:.0f}% {current} (about {left:.0f} s left)\n")
+            stream.write(f"{100 * done / total:.0f}% {current} (about {duration(left)} left)\n")
             stream.flush()
 
     return advance

@@ -2,40 +2,29 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 from rich.text import Text
 
+from pangaea.evolution.ranking import top
+from pangaea.evolution.trials import Measured, Trial
 from pangaea.functions.equivalence import fingerprint
-from pangaea.functions.parser import parse
-from pangaea.study.loop import Watch
-from pangaea.study.study import Study
-from pangaea.workers.judge import Job, Result
+from pangaea.report import texts
+from pangaea.report.measures import duration
+from pangaea.report.terminal.columns import Functions, Line
+from pangaea.study.runner import Watch
+from pangaea.study.stages import BASELINE, PROPOSED, SEARCH, STAGES
+from pangaea.study.study import Run, Study
+from pangaea.tasks.goal import Goal
+from pangaea.workers.judge import Result
 
 _SHOWN = 8  # best functions in the live table
-_LINE_EVERY = 10  # candidates, where there is no terminal
-_STAGES = {
-    "baseline": "ReLU first",
-    "search": "searching",
-    "rerank": "training the best again",
-    "test": "testing the best",
-}
-
-
-@dataclass(frozen=True)
-class _Best:
-    fitness: float
-    number: int
-    function: str
-    mark: str  # equivalent functions share it
-    seconds: float
+_LINE_EVERY = 10  # runs, where there is no terminal
 
 
 class Board(Watch):
@@ -43,46 +32,75 @@ class Board(Watch):
 
     def __init__(self) -> None:
         self.name, self.done, self.total, self.began = "", 0, 0, 0
-        self.best: list[_Best] = []
+        self.goal = Goal(name="score")
+        self.best: list[Trial] = []  # scores so that larger is better
         self.failures: Counter[str] = Counter()
-        self.relu: float | None = None
-        self.relu_seconds: float | None = None
+        self.baseline = ""  # as people call it
+        self.baseline_score: float | None = None
+        self.baseline_seconds: float | None = None
         self.started = time.monotonic()
         self.said_stopping = False
+        self._trials: dict[int, Trial] = {}
+
+    @property
+    def doing(self) -> str:
+        """What is going on, in words."""
+        if self.name == BASELINE.name:
+            return f"{BASELINE.doing}: {self.baseline}"
+        return STAGES[self.name].doing if self.name in STAGES else self.name
 
     def stage(self, study: Study, name: str, done: int, total: int) -> None:
         self.name, self.done, self.began, self.total = name, done, done, total
         self.started = time.monotonic()
-        if name == "search":
-            self.failures = Counter(study.failures())
-            self.relu = study.relu
-            baseline = study.runs("baseline")
+        self.goal, self.baseline = study.goal, texts.name(study.baseline)
+        if name == SEARCH.name:
+            self.failures = Counter(texts.harmless(study.failures()))
+            self.baseline_score = study.baseline_score
+            runs = [run for run in study.runs(BASELINE.name) if run["score"] is not None]
             # The first runs of a worker also load the data.
-            self.relu_seconds = min((run["seconds"] for run in baseline), default=None)
-            for row in study.best(_SHOWN):
-                self._place(row["fitness"], row["number"], row["function"], row["seconds"])
+            self.baseline_seconds = min((run["seconds"] for run in runs), default=None)
+            self._trials = {trial.number: trial for trial in study.trials()}
+            self.best = top(self._trials.values(), _SHOWN)
 
-    def result(self, study: Study, job: Job, results: Sequence[Result]) -> None:
-        self.done += len(results)
-        for result in results:
-            if job.candidate is None:
-                continue
-            if result.get("failure") is not None:
-                self.failures[result["failure"]] += 1
-            else:
-                self._place(result["accuracy"], job.candidate, job.function, result["seconds"])
-
-    def _place(self, fitness: float, number: int, function: str, seconds: float) -> None:
-        if len(self.best) == _SHOWN and fitness <= self.best[-1].fitness:
+    def result(self, study: Study, run: Run, result: Result) -> None:
+        self.done += 1
+        wanted = run.wanted
+        if wanted.stage not in PROPOSED or wanted.candidate is None:
             return
-        mark = fingerprint(parse(function))
-        same = next((b for b in self.best if b.mark == mark), None)
+        score, failure = result.get("score"), result.get("failure")
+        if failure is not None:
+            self.failures[texts.inert(failure)] += 1
+        measured = Measured(wanted.budget, None if score is None else self.goal.oriented(score))
+        before = self._trials.get(wanted.candidate)
+        if before is None:
+            trial = Trial(
+                wanted.candidate,
+                wanted.function,
+                None,
+                (measured,),
+                measured.score,
+                result["seconds"],
+            )
+            self._trials[wanted.candidate] = trial
+            self._place(trial)
+        else:  # which may have made it worse
+            self._trials[wanted.candidate] = before.after(measured, result["seconds"], failure)
+            self.best = top(self._trials.values(), _SHOWN)
+
+    def _place(self, trial: Trial) -> None:
+        """A new candidate among the best, of which no two are equivalent."""
+        if trial.score is None:
+            return
+        if len(self.best) == _SHOWN and trial.score <= _score(self.best[-1]):
+            return
+        mark = fingerprint(trial.function)
+        same = next((b for b in self.best if fingerprint(b.function) == mark), None)
         if same is not None:
-            if same.fitness >= fitness:
+            if _score(same) >= trial.score:
                 return
             self.best.remove(same)
-        self.best.append(_Best(fitness, number, function, mark, seconds))
-        self.best.sort(key=lambda b: (-b.fitness, b.number))
+        self.best.append(trial)
+        self.best.sort(key=lambda b: (-_score(b), b.number))
         del self.best[_SHOWN:]
 
     def left(self) -> float | None:
@@ -95,9 +113,25 @@ class Board(Watch):
     def failed(self) -> str:
         return ", ".join(f"{count} {reason}" for reason, count in self.failures.most_common())
 
+    def level(self) -> str | None:
+        """What there is to beat."""
+        if self.baseline_score is None:
+            return None
+        score = self.goal.shown(self.baseline_score)
+        return f"{self.baseline}: {score} {self.goal.called('validation')}"
+
+    def score(self, trial: Trial) -> str:
+        return self.goal.shown(self.goal.oriented(_score(trial)))
+
+    def gain(self, trial: Trial) -> str:
+        """By how much it is better than the baseline."""
+        if self.baseline_score is None:
+            return ""
+        return self.goal.shown_gain(self.goal.oriented(_score(trial)), self.baseline_score)
+
 
 class Lines(Board):
-    """One line for a few candidates, no control codes."""
+    """One line for a few runs, no control codes."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -109,26 +143,27 @@ class Lines(Board):
 
     def stage(self, study: Study, name: str, done: int, total: int) -> None:
         super().stage(study, name, done, total)
-        if name == "search" and self.relu is not None:
-            self.say(f"ReLU: {self.relu:.2f}% validation accuracy")
+        if name == SEARCH.name and (level := self.level()) is not None:
+            self.say(level)
         of = f", {done} of {total} done before" if done else f", {total} runs"
-        self.say(f"{_STAGES.get(name, name)}{of}")
+        self.say(self.doing + of)
 
-    def result(self, study: Study, job: Job, results: Sequence[Result]) -> None:
-        super().result(study, job, results)
-        if job.stage == "search" and (self.done % _LINE_EVERY == 0 or self.done == self.total):
+    def result(self, study: Study, run: Run, result: Result) -> None:
+        super().result(study, run, result)
+        proposed = run.wanted.stage in PROPOSED
+        if proposed and (self.done % _LINE_EVERY == 0 or self.done == self.total):
             self.say(self._line())
 
     def _line(self) -> str:
         parts = [f"{self.done}/{self.total}"]
         if self.best:
             best = self.best[0]
-            gain = "" if self.relu is None else f" ({best.fitness - self.relu:+.2f})"
-            parts.append(f"best {best.fitness:.2f}%{gain} {parse(best.function).readable()}")
+            gain = f" ({gain})" if (gain := self.gain(best)) else ""
+            parts.append(f"best {self.score(best)}{gain} {texts.formula(best.text)}")
         if self.failures:
             parts.append(f"failed: {self.failed()}")
         if (left := self.left()) is not None:
-            parts.append(f"about {_duration(left)} left")
+            parts.append(f"about {duration(left)} left")
         return " · ".join(parts)
 
     def waiting(self) -> None:
@@ -160,38 +195,43 @@ class Screen(Board):
 
     def _bar(self) -> Progress:
         left = self.left()
-        shown = Progress(
-            TextColumn(_STAGES.get(self.name, self.name or "starting the workers")),
+        columns = [
+            TextColumn(self.doing or "starting the workers", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("" if left is None else f"about {_duration(left)} left"),
-            console=self.console,
-        )
+            TextColumn("" if left is None else f"about {duration(left)} left"),
+        ]
+        if self.console.width < 60:  # what there is to read comes before the bar
+            del columns[1]
+        shown = Progress(*columns, console=self.console)
         shown.add_task("", completed=self.done, total=self.total or None)
         return shown
 
-    def _table(self) -> Table:
-        table = Table("", "function", "fitness", "gain", "cost", box=None, pad_edge=False)
-        table.columns[1].overflow = "fold"
-        for column in table.columns[2:]:
-            column.justify, column.no_wrap = "right", True
-        for best in self.best:
-            table.add_row(
-                Text(f"#{best.number}", style="dim"),
-                Text(parse(best.function).readable()),
-                f"{best.fitness:.2f}%",
-                "" if self.relu is None else f"{best.fitness - self.relu:+.2f}",
-                _cost(best.seconds, self.relu_seconds),
+    def _table(self) -> Functions:
+        lines = [
+            Line(
+                texts.formula(best.text),
+                [self.score(best), self.gain(best), self._cost(best)],
+                f"#{best.number}",
             )
-        return table
+            for best in self.best
+        ]
+        return Functions(["score", "gain", "cost"], lines)
+
+    def _cost(self, trial: Trial) -> str:
+        """Of a run, on average."""
+        seconds = trial.cost / len(trial.runs)
+        if not self.baseline_seconds:
+            return f"{seconds:.1f} s"
+        return f"{seconds / self.baseline_seconds:.1f}× {self.baseline}"
 
     def stage(self, study: Study, name: str, done: int, total: int) -> None:
         super().stage(study, name, done, total)
-        if name == "search" and self.relu is not None:
-            self.console.print(f"ReLU: {self.relu:.2f}% validation accuracy", highlight=False)
+        if name == SEARCH.name and (level := self.level()) is not None:
+            self.console.print(level, highlight=False, markup=False)
 
-    def result(self, study: Study, job: Job, results: Sequence[Result]) -> None:
-        super().result(study, job, results)
+    def result(self, study: Study, run: Run, result: Result) -> None:
+        super().result(study, run, result)
         if not self.said_stopping:
             self._note = ""
 
@@ -214,18 +254,10 @@ def display(console: Console) -> Iterator[Board]:
         yield screen
 
 
+def _score(trial: Trial) -> float:
+    return float("-inf") if trial.score is None else trial.score
+
+
 def _stopping(running: int) -> str:
     jobs = "1 job is" if running == 1 else f"{running} jobs are"
     return f"stopping: {jobs} still running; once more to stop at once (they run again on resume)"
-
-
-def _cost(seconds: float, relu: float | None) -> str:
-    return f"{seconds:.1f} s" if not relu else f"{seconds / relu:.1f}× ReLU"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min" if minutes > 2 else f"{60 * minutes + rest} s"

@@ -1,0 +1,190 @@
+"""A module's own forward as a graph, in which every call of an activation can be exchanged.
+
+The module stays the same object: its class becomes a subclass of its own with the new forward.
+"""
+
+import inspect
+import random
+import re
+from typing import Any
+
+import torch
+from torch import fx, nn
+
+from pangaea.activation.graph_calls import ActivationCall, activation_calls
+from pangaea.activation.observation import tensors
+from pangaea.activation.subclassing import forward_source, portable, subclass
+
+PLAIN = (type(None), bool, int, float, str)
+Arguments = list[tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+class UntraceableError(Exception):
+    """A forward that a graph cannot stand for, and why."""
+
+
+class _Tracer(fx.Tracer):
+    """Records a module's own forward, the modules inside it as calls, and nothing that it loses."""
+
+    def __init__(self, fixed: dict[str, Any]) -> None:
+        super().__init__()
+        self.proxy_buffer_attributes = True
+        self.fixed = fixed
+        self.modes = _modes()
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        return True
+
+    def create_args_for_root(
+        self, root_fn: Any, is_module: bool, concrete_args: Any = None
+    ) -> tuple[Any, list[Any]]:
+        names = [*_signature(root_fn).parameters]
+        values = [
+            self.fixed[name]
+            if name in self.fixed
+            else self.create_proxy("placeholder", name, (), {})
+            for name in names
+        ]
+        return lambda *given: root_fn(self.root, **dict(zip(names, given, strict=True))), values
+
+    def create_node(self, *args: Any, **kwargs: Any) -> fx.Node:
+        if _modes() != self.modes:
+            raise UntraceableError("it switches gradients or autocast")
+        return super().create_node(*args, **kwargs)
+
+
+def _modes() -> tuple[bool, ...]:
+    autocast = [torch.is_autocast_enabled(device) for device in ("cpu", "cuda")]
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), *autocast
+
+
+def _signature(forward: Any) -> inspect.Signature:
+    """The arguments after `self`."""
+    signature = inspect.signature(forward)
+    return signature.replace(parameters=[*signature.parameters.values()][1:])
+
+
+def _fixed(module: nn.Module, arguments: Arguments) -> dict[str, Any]:
+    """The arguments that are no tensors in any call: constants of the graph."""
+    signature = _signature(type(module).forward)
+    for parameter in signature.parameters.values():
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD and (
+            parameter.kind is not parameter.KEYWORD_ONLY
+        ):
+            raise UntraceableError(f"its forward takes {parameter}")
+        if parameter.default is not parameter.empty and not isinstance(parameter.default, PLAIN):
+            raise UntraceableError(f"its argument {parameter.name} has no plain value by default")
+    constants: list[dict[str, Any]] = []
+    for args, kwargs in arguments:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        constants.append({n: v for n, v in bound.arguments.items() if not [*tensors(v)]})
+    for name, value in constants[0].items():
+        if not isinstance(value, PLAIN):
+            raise UntraceableError(f"its argument {name} is a {type(value).__name__}")
+    if any(other != constants[0] for other in constants):
+        raise UntraceableError("it is called with different arguments in one pass")
+    return constants[0]
+
+
+def traced(module: nn.Module, fixed: dict[str, Any]) -> fx.Graph:
+    """A module's own forward as a graph, with these arguments constant."""
+    before, state = dict(vars(module)), (random.getstate(), torch.get_rng_state())
+    tracer = _Tracer(fixed)
+    try:
+        graph = tracer.trace(module)
+    except UntraceableError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()).split(". ")[0] or type(error).__name__
+        raise UntraceableError(reason[:120]) from error
+    finally:
+        changed = {name for name, value in vars(module).items() if before.get(name) is not value}
+        vars(module).clear()
+        vars(module).update(before)
+        drawn = random.getstate() != state[0] or not torch.equal(torch.get_rng_state(), state[1])
+        random.setstate(state[0])
+        torch.set_rng_state(state[1])
+    if drawn:
+        raise UntraceableError("its forward draws random numbers of its own")
+    if changed := {name for name in changed if not name.startswith("_tensor_constant")}:
+        raise UntraceableError(f"its forward sets {min(changed)}")
+    for node in graph.nodes:
+        node.type = None
+        if node.op == "get_attr" and "_tensor_constant" in node.target:
+            raise UntraceableError("its forward makes tensors that a graph would hold constant")
+    return graph
+
+
+class Retraced:
+    """A module's forward as graphs, one for training and one for evaluation where they differ."""
+
+    def __init__(self, module: nn.Module, arguments: Arguments, repeated: dict[str, bool]) -> None:
+        forward = type(module).forward
+        if "forward" in vars(module) or isinstance(module, fx.GraphModule | torch.jit.ScriptModule):
+            raise UntraceableError("its forward is not its class's own")
+        if not inspect.isfunction(forward):
+            raise UntraceableError("its forward is not a function")
+        self.module = module
+        self.kind = type(module)
+        self.fixed = _fixed(module, arguments)
+        modes = [(part, part.training) for part in module.modules()]
+        try:
+            self.graphs = [traced(module.train(mode), self.fixed) for mode in (True, False)]
+        finally:
+            for part, training in modes:
+                part.training = training
+        if str(self.graphs[0]) == str(self.graphs[1]):
+            self.graphs.pop()
+        found = [[*activation_calls(graph, repeated)] for graph in self.graphs]
+        self.calls = [*zip(*found, strict=False)]
+        if len({tuple((call.label, call.target) for call in calls) for calls in found}) > 1:
+            raise UntraceableError("it calls other activations in training than in evaluation")
+
+    def install(self, targets: dict[int, str]) -> None:
+        """Let these calls, by their number, go to the modules of these paths instead."""
+        self.module.__class__ = self.kind
+        if targets:
+            sources = []
+            names: dict[str, Any] = {}
+            for which, graph in enumerate(self.graphs):
+                edited = _edited(graph, {self.calls[i][which]: t for i, t in targets.items()})
+                code = edited.python_code("self")
+                sources.append(code.src)
+                names |= code.globals
+            source = forward_source(sources, _signature(self.kind.forward), self.fixed)
+            used = set(re.findall(r"\w+", source))
+            kept = tuple((n, portable(v)) for n, v in sorted(names.items()) if n in used)
+            kind: Any = self.kind  # the type checker has no hash for classes of modules
+            self.module.__class__ = subclass(kind, source, kept)
+
+
+def _edited(graph: fx.Graph, targets: dict[ActivationCall, str]) -> fx.Graph:
+    """A copy of the graph with these calls going to modules."""
+    copy = fx.Graph()
+    copied: dict[fx.Node, fx.Node] = {}
+    output = copy.graph_copy(graph, copied)
+    copy.output(output)
+    nodes = [copied[node] for node in graph.nodes if node.op != "output"]
+    places = {node: i for i, node in enumerate(copy.nodes)}
+    for call, target in targets.items():
+        old, given = nodes[call.result], nodes[call.entry].all_input_nodes[0]
+        with copy.inserting_after(old):
+            new = copy.call_module(target, (given,))
+        old.replace_all_uses_with(new)
+        if call.in_place:
+            # Who uses the input later on means what the call has made of it.
+            for user in [*given.users]:
+                if user is not new and places.get(user, -1) > places[old]:
+                    user.replace_input_with(given, new)
+        _erase(copy, old)
+    return copy
+
+
+def _erase(graph: fx.Graph, node: fx.Node) -> None:
+    """Remove a call and what only it has used."""
+    inputs = node.all_input_nodes
+    graph.erase_node(node)
+    for before in inputs:
+        if not before.users and before.op in ("call_function", "call_method", "get_attr"):
+            _erase(graph, before)

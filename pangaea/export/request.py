@@ -1,0 +1,174 @@
+"""What is exported: a function, what it is called there, and the values of its parameters."""
+
+import keyword
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.catalog import LEARNABLE, catalog, parse
+from pangaea.functions.expression import Function
+
+if TYPE_CHECKING:
+    from pangaea.activation.module import Activation
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
+# A source with a number for every neuron of a large layer helps nobody.
+_MOST_NUMBERS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The parameters' values: numbers for the whole layer, or flat lists of one shape.
+
+    A shape of one dimension is that of the channels, at `channel_dim` of the input, or, where
+    that is None, of the input's last dimension.
+    """
+
+    numbers: Mapping[str, float | list[float]]
+    shape: tuple[int, ...] = ()
+    channel_dim: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    function: Function
+    name: str  # small letters, _ between words
+    values: Values
+    given: bool = False  # are the values somebody's, or where training starts?
+
+    def identifier(self, reserved: Collection[str] = ()) -> str:
+        """A name for a function, not one of those that the text around it uses."""
+        taken = keyword.iskeyword(self.name) or self.name in {*reserved, *_ARGUMENTS}
+        return f"{self.name}_activation" if taken else self.name
+
+    def class_name(self, reserved: Collection[str] = ()) -> str:
+        name = "".join(word.capitalize() for word in self.name.split("_"))
+        return f"{name}Activation" if name in reserved else name
+
+
+_ARGUMENTS = ("x", "alpha", "beta", "gamma")
+
+
+def request(
+    function: "Function | Activation | str",
+    parameters: Mapping[str, Any] | None,
+    name: str | None,
+) -> Request:
+    if name is not None and not _NAME.fullmatch(name):
+        raise PangaeaError(
+            f"a name has letters, digits and _ and starts with a letter, got {name!r}"
+        )
+    trained = None
+    if isinstance(function, str):
+        if function.strip().lower() in LEARNABLE:
+            raise _not_an_expression(function.strip().lower())
+        resolved = parse(function)
+    elif isinstance(function, Function):
+        resolved = function
+    else:
+        resolved, trained = _of_module(function)
+    values = trained or Values(dict.fromkeys(resolved.parameters, 1.0))
+    if parameters:
+        values = _given(resolved, values, parameters)
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name or _catalog_name(resolved))
+    words = words.replace("-", "_").lower()
+    return Request(resolved, words, values, given=trained is not None or bool(parameters))
+
+
+def _catalog_name(function: Function) -> str:
+    names = (name for name, known in catalog().items() if known == function)
+    return next(names, "activation")
+
+
+def _not_an_expression(name: str) -> PangaeaError:
+    return PangaeaError(
+        f"{name} is a learnable baseline, not an expression of operators: only expressions are "
+        "exported; pg.Activation has it in PyTorch"
+    )
+
+
+def _of_module(module: Any) -> tuple[Function, Values | None]:
+    """The function of an `Activation`, and its values as they are now."""
+    from torch import float64
+    from torch.nn.parameter import UninitializedParameter
+
+    from pangaea.activation.learnable import Learnable
+    from pangaea.activation.module import Activation
+
+    if isinstance(module, Learnable):
+        raise _not_an_expression(module.name)
+    if not isinstance(module, Activation):
+        raise PangaeaError(
+            f"an export is of a function, its text or an Activation, got {type(module).__name__}; "
+            "a whole model goes to torch.export or torch.onnx.export(model, …, dynamo=True)"
+        )
+    if isinstance(module.function, Learnable):
+        raise _not_an_expression(module.function.name)
+    tensors = {name: getattr(module, name) for name in module.parameter_names}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, UninitializedParameter):
+            raise PangaeaError(
+                f"{name} has no values yet: give the module an input, or a shape when it is made"
+            )
+    if not tensors:
+        return module.function, None
+    first = next(iter(tensors.values()))
+    shape = tuple(first.shape)
+    _check_size(shape)
+    # Nine digits are every digit of a float32.
+    digits = 17 if first.dtype == float64 else 9
+    numbers: dict[str, float | list[float]] = {}
+    for name, tensor in tensors.items():
+        flat = [float(f"{value:.{digits}g}") for value in tensor.detach().flatten().tolist()]
+        numbers[name] = flat if shape else flat[0]
+    channel_dim = module.channel_dim if shape and module.scope == "channel" else None
+    return module.function, Values(numbers, shape, channel_dim)
+
+
+def _given(function: Function, start: Values, parameters: Mapping[str, Any]) -> Values:
+    shapes = {}
+    numbers: dict[str, float | list[float]] = dict(start.numbers)
+    for name, value in parameters.items():
+        if name not in function.parameters:
+            if not function.parameters:
+                raise PangaeaError(f"{function} has no parameters, got one called {name!r}")
+            raise UnknownNameError(f"parameter of {function}", name, function.parameters)
+        shapes[name], flat = _flattened(name, value)
+        numbers[name] = flat if shapes[name] else flat[0]
+    sizes = {shape for shape in (*shapes.values(), start.shape) if shape}
+    if len(sizes) > 1:
+        raise PangaeaError(f"all parameters have one shape, got {sorted(sizes)}")
+    shape = sizes.pop() if sizes else ()
+    _check_size(shape)
+    if shape:
+        count = math.prod(shape)
+        numbers = {k: v if isinstance(v, list) else [v] * count for k, v in numbers.items()}
+    channel_dim = start.channel_dim if start.shape else 1 if len(shape) == 1 else None
+    return Values(numbers, shape, channel_dim)
+
+
+def _flattened(name: str, value: Any) -> tuple[tuple[int, ...], list[float]]:
+    """The shape and the numbers of a number, an array, a tensor or nested lists."""
+    nested = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(nested, list | tuple):
+        if isinstance(nested, bool) or not isinstance(nested, int | float):
+            raise PangaeaError(f"{name} is a number or a list of numbers, got {nested!r}")
+        if not math.isfinite(nested):
+            raise PangaeaError(f"{name} is a finite number, got {nested}")
+        return (), [float(nested)]
+    parts = [_flattened(name, part) for part in nested]
+    shapes = {shape for shape, _ in parts}
+    if len(shapes) != 1:
+        raise PangaeaError(f"{name} is a number or an even list of numbers, got {nested!r:.60}")
+    return (len(parts), *shapes.pop()), [number for _, flat in parts for number in flat]
+
+
+def _check_size(shape: tuple[int, ...]) -> None:
+    if math.prod(shape) > _MOST_NUMBERS:
+        raise PangaeaError(
+            f"a source has at most {_MOST_NUMBERS:,} values of a parameter, got the shape {shape}; "
+            "export the function without its values and load them with the model's state"
+        )

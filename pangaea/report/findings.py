@@ -1,0 +1,347 @@
+"""What a study found, in words and numbers: each of them is made here, and nowhere else."""
+
+import math
+import shlex
+from collections.abc import Iterable
+from statistics import fmean
+from typing import Any
+
+from pangaea.report import texts
+from pangaea.report.measures import (
+    bare,
+    duration,
+    finite,
+    mean_or_none,
+    moment,
+    probability,
+    spread,
+    stars,
+    welch,
+)
+from pangaea.report.records import TESTED, Row, Snapshot
+from pangaea.study.stages import BASELINE, GENERAL, RERANK, STAGES, TEST
+from pangaea.study.study import RERANK_RUNS, RERANKED
+from pangaea.tasks.goal import Goal
+
+# What training with a function costs
+
+
+def baseline_seconds(study: Snapshot) -> float | None:
+    """How long the baseline trains; a worker's first run also loads the data."""
+    return min((r["seconds"] for r in study.trained(study.baseline, [BASELINE.name])), default=None)
+
+
+def cost(study: Snapshot, row: Row) -> float | None:
+    """How many times as long as with the baseline training takes, with the same budget."""
+    tested, reference = (
+        [run["seconds"] for run in study.trained(text, [TEST.name])]
+        for text in (row["function"], study.baseline)
+    )
+    if tested and reference and fmean(reference) > 0:
+        return fmean(tested) / fmean(reference)
+    budget, alone = study.budget("search"), baseline_seconds(study)
+    runs = [
+        run["seconds"]
+        for run in study.trained(row["function"], (s.name for s in STAGES.values() if s.proposed))
+        if run["budget"] == budget
+    ]
+    return fmean(runs) / alone if runs and alone else None
+
+
+# The best functions
+
+
+def columns(study: Snapshot) -> dict[str, str]:
+    """What the scores in every table of functions are called, and what each of them is."""
+    validation = study.goal.label("validation")
+    search, full = study.budget("search"), study.budget("full")
+    more = " or more" if _tries(study) == "runs" else ""
+    return {
+        "search": f"{validation} after {search}{more} {study.unit}, as the search saw it",
+        "full": f"{validation} after {full} {study.unit}, the mean of all such runs",
+        "test": f"{study.goal.label('test')} after {full} {study.unit}",
+    }
+
+
+def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
+    """The baseline and the best functions, with what each stage found of them: plain values.
+
+    Of a study of general functions: those.
+    """
+    if study.general:
+        return general(study)
+    goal, full = study.goal, study.validations()
+    reference = study.scores(TEST.name).get(study.baseline)
+    first = {
+        "number": 0,
+        "function": study.baseline,
+        "score": study.baseline_score,
+        "gain": None if study.baseline_score is None else 0.0,
+        "reranked": None,
+        "validation": goal.mean(full.get(study.baseline, [])),
+        "test": reference,
+        "seconds": baseline_seconds(study),
+    }
+    found = []
+    for row in [first, *study.best(count)]:
+        tested = row["test"]
+        against = None if row is first or not reference else reference
+        found.append(
+            row
+            | {name: finite(row[name]) for name in ("reranked", "validation")}
+            | {
+                "readable": _named(study, row["function"]),
+                "test_mean": mean_or_none(goal, tested),
+                "test_sd": goal.sd(tested) if tested else None,
+                "test_failures": tested.count(None) if tested else 0,
+                "p": welch(goal, tested, against) if tested and against else None,
+            }
+        )
+    return found
+
+
+def _named(study: Snapshot, text: str) -> str:
+    return texts.name(text) if text == study.baseline else texts.formula(text)
+
+
+def tested(study: Snapshot) -> list[Row]:
+    """The baseline, then the tested functions in their final order, with p against it."""
+    goal, scores = study.goal, study.scores(TEST.name)
+    reference = scores.get(study.baseline, [])
+    order = [study.baseline, *(row["function"] for row in study.best(RERANKED))]
+    rows = []
+    for text in sorted(scores, key=lambda t: order.index(t) if t in order else len(order)):
+        p = None if text == study.baseline else welch(goal, scores[text], reference)
+        rows.append(
+            {
+                "function": text,
+                "readable": _named(study, text),
+                "mean": mean_or_none(goal, scores[text]),
+                "sd": goal.sd(scores[text]),
+                "shown": spread(goal, scores[text]),
+                "n": len(scores[text]),
+                "failures": scores[text].count(None),
+                "p": p,
+                "p_shown": probability(p),
+                "stars": stars(p),
+            }
+        )
+    return rows
+
+
+def general(study: Snapshot) -> list[Row]:
+    """Of a study of general functions: each function's mean score and failures on every task."""
+    runs: dict[str, dict[str, list[float | None]]] = {}
+    for run in study.runs(GENERAL.name):
+        runs.setdefault(run["function"], {}).setdefault(run["task"], []).append(run["score"])
+    rows = [
+        {
+            "function": text,
+            "readable": texts.formula(text),
+            "scores": {
+                task: fmean(known) if (known := [s for s in scores if s is not None]) else None
+                for task, scores in by_task.items()
+            },
+            "runs": sum(map(len, by_task.values())),
+            "failures": sum(scores.count(None) for scores in by_task.values()),
+        }
+        for text, by_task in runs.items()
+    ]
+    own = study.settings.task  # the one whose goal is known here
+
+    def worth(row: Row) -> float:
+        score = row["scores"].get(own)
+        return -math.inf if score is None else study.goal.oriented(score)
+
+    return sorted(rows, key=worth, reverse=True)
+
+
+def judged_table(study: Snapshot) -> dict[str, Any] | None:
+    """The functions that were judged in the end, as a head and rows of texts; None if none was."""
+    if study.general:
+        found = general(study)
+        tasks = list(dict.fromkeys(task for row in found for task in row["scores"]))
+        head = ["function", *tasks, "runs", "failed"]
+        cells = [
+            [
+                row["readable"],
+                *(bare(study.goal, row["scores"].get(task)) for task in tasks),
+                str(row["runs"]),
+                str(row["failures"]),
+            ]
+            for row in found
+        ]
+    else:
+        head = [
+            *("tested function", study.goal.label("test"), "n", "failed"),
+            f"p against {texts.name(study.baseline)}",
+        ]
+        cells = [
+            [row["readable"], row["shown"], str(row["n"]), str(row["failures"]), row["p_shown"]]
+            for row in tested(study)
+        ]
+    return {"head": head, "rows": cells} if cells else None
+
+
+# How far it is, and what is the best of it
+
+
+def state(study: Snapshot) -> str:
+    """How far the study is."""
+    if study.general:
+        ended, waiting = len(study.runs(GENERAL.name)), study.waiting
+        return f"{ended} of {ended + waiting} runs" if waiting else "finished"
+    settings = study.settings
+    searched = sum(len(trial.runs) for trial in study.trials)
+    if searched < settings.candidates:
+        return f"{searched} of {settings.candidates} {_tries(study)}"
+    functions = study.best(RERANKED)
+    again = RERANK_RUNS * len(functions) if settings.rerank else 0
+    tests = settings.runs * len({study.baseline, *(row["function"] for row in functions[:TESTED])})
+    for stage, wanted in ((RERANK, again), (TEST, tests if functions else 0)):
+        done = len(study.runs(stage.name))
+        if done < wanted:
+            return f"{stage.name}: {done} of {wanted} runs"
+    return "finished"
+
+
+def _tries(study: Snapshot) -> str:
+    """A strategy may try a candidate more than once: then runs are counted."""
+    several = any(len(trial.runs) > 1 for trial in study.trials)
+    return "runs" if several else "candidates"
+
+
+def progress(study: Snapshot) -> str:
+    """Where the study stands, in a line: its task, how far it is, what failed."""
+    task = texts.inert(study.settings.task)
+    if study.general:
+        functions, tasks = _extent(study)
+        parts = [f"general functions: {functions} on {tasks}, {state(study)}"]
+    else:
+        how_far = state(study)
+        counted = f"{sum(len(t.runs) for t in study.trials)} of {study.settings.candidates}"
+        done = how_far if how_far.startswith(counted) else f"{counted} {_tries(study)}, {how_far}"
+        parts = [f"{task}: {done}"]
+    if study.failures:
+        parts.append("failed: " + ", ".join(f"{n} {why}" for why, n in study.failures.items()))
+    return " · ".join(parts)
+
+
+def _extent(study: Snapshot) -> tuple[str, str]:
+    found = general(study)
+    tasks = {task for row in found for task in row["scores"]}
+    return _count(len(found), "function"), _count(len(tasks), "task")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def headline(study: Snapshot) -> dict[str, Any]:
+    """The function that was found, a sentence on how good it is, and the facts beside it."""
+    first = study.best(1)
+    best = first[0] if first else None
+    return {
+        "function": texts.formula(best["function"]) if best else None,
+        "sentence": _sentence(study, best),
+        "state": state(study),
+        "facts": dict(_facts(study, best)),
+        "tested": tested(study),
+    }
+
+
+def _sentence(study: Snapshot, best: Row | None) -> str:
+    if study.general:
+        functions, tasks = _extent(study)
+        return f"{functions} of other studies, judged on {tasks} with the full budget."
+    if not study.finished:
+        return "No candidate has its result yet."
+    if all(row["score"] is None for row in study.finished):
+        why = ", ".join(f"{count} × {reason}" for reason, count in study.failures.items())
+        return f"None of the {len(study.finished)} candidates could be trained: {why}."
+    if best is None:
+        return "The functions in this file are not written as this version of pangaea writes them."
+    goal, scores = study.goal, study.scores(TEST.name)
+    mine, reference = scores.get(best["function"]), scores.get(study.baseline)
+    name = texts.name(study.baseline)
+    if mine and reference:
+        p = welch(goal, mine, reference)
+        sizes = f"n = {len(mine)} and {len(reference)}"
+        return (
+            f"{spread(goal, mine)}{goal.suffix} on test data, "
+            f"{_better(goal, goal.mean(mine), goal.mean(reference))} {name}'s "
+            f"{spread(goal, reference)}{goal.suffix} "
+            f"({sizes}{'' if p is None else f', p = {probability(p)}'})."
+        )
+    level = study.baseline_score
+    than = "" if level is None else f", {_better(goal, best['score'], level)} {name}"
+    runs = {trial.number: len(trial.runs) for trial in study.trials}[best["number"]]
+    return (
+        f"{goal.shown(best['score'])} on validation data in {_count(runs, 'run')} of the search"
+        f"{than}. It has not been tested yet."
+    )
+
+
+def _better(goal: Goal, score: float | None, than: float | None) -> str:
+    """`1.20 points better than`; without a number where one is infinitely bad."""
+    assert score is not None
+    assert than is not None
+    if score == than:
+        return "no better than"
+    word = "better than" if goal.oriented(score) > goal.oriented(than) else "worse than"
+    gain = goal.gain(score, than)
+    if not math.isfinite(gain):
+        return word
+    return f"{f'{goal.bare(abs(gain))} {goal.points}'.rstrip()} {word}"
+
+
+def _facts(study: Snapshot, best: Row | None) -> Iterable[tuple[str, str]]:
+    settings, rows = study.settings, study.finished
+    yield "goal", f"{study.goal.name}, {'larger' if study.goal.maximised else 'smaller'} is better"
+    if study.general:
+        yield "functions", _extent(study)[0]
+    else:
+        yield "task", texts.inert(settings.task)
+        yield "strategy", f"{settings.strategy}, per {study.scope}"
+        runs = sum(len(trial.runs) for trial in study.trials)
+        yield "candidates", f"{len(rows)}" + (f" in {runs} runs" if runs > len(rows) else "")
+    if rows:
+        yield "failed", f"{sum(row['score'] is None for row in rows) / len(rows):.0%}"
+    if ended := study.runs():
+        yield "compute", duration(sum(run["seconds"] for run in ended))
+        last = max(run["finished"] for run in ended)
+        begun = [run["started"] for run in ended if run["started"] is not None]
+        if begun:
+            yield "wall clock", duration(last - min(begun))
+        yield "last result", moment(last)
+    if best and (times := cost(study, best)) is not None:
+        yield "cost of the function", f"{times:.2f} × {texts.name(study.baseline)}"
+
+
+# How to run it again
+
+
+def reproduce(study: Snapshot) -> dict[str, Any]:
+    """What somebody needs to run the same search again."""
+    task = {name: value for name, value in study.task.items() if name not in ("recipe", "goal")}
+    return {
+        "command": command(study),
+        "settings": texts.harmless(study.settings.as_dict()),
+        "task": task,
+        "goal": study.goal.as_dict(),
+        "recipe": study.task.get("recipe") or {},
+        "versions": study.versions,
+        "created": moment(study.created),
+    }
+
+
+def command(study: Snapshot) -> str:
+    if study.general:
+        return f"pangaea general STUDY... --out {shlex.quote(study.name)}"
+    words = ["pangaea", "search"]
+    for name, value in study.settings.as_dict().items():
+        if isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{name}")
+        elif value is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return texts.inert(shlex.join(words))

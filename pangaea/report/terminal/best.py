@@ -1,0 +1,91 @@
+"""What a study found: its best functions as a table, what the table says, and what to do next."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pangaea.report import findings, texts
+from pangaea.report.measures import bare, legend, probability, spread
+from pangaea.report.records import TESTED, Row, Snapshot
+from pangaea.report.terminal.columns import Functions, Line
+from pangaea.tasks.goal import Goal
+
+
+def table(study: Snapshot, count: int = TESTED) -> Functions:
+    """The baseline and the best functions; of a study of general functions, those."""
+    if study.general:
+        return general_table(findings.general(study), {study.settings.task: study.goal})
+    goal = study.goal
+    lines = [
+        Line(
+            row["readable"],
+            [
+                bare(goal, row["score"]),
+                bare(goal, row["validation"]),
+                spread(goal, row["test"] or []),
+                probability(row["p"]),
+                "" if row["seconds"] is None else f"{row['seconds']:.1f}",
+            ],
+            f"#{row['number']}" if row["number"] else "",
+            bold=2,
+        )
+        for row in findings.rows(study, count)
+    ]
+    return Functions([*findings.columns(study), "p", "seconds"], lines)
+
+
+def general_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
+    """Functions by their scores on several tasks; `goals` say how these are printed."""
+    tasks = list(dict.fromkeys(task for row in rows for task in row["scores"]))
+    printed = {task: goals.get(task) for task in tasks}
+    lines = [
+        Line(
+            texts.formula(row["function"]),
+            [*(_shown(row["scores"].get(task), printed[task]) for task in tasks), _mark(row)],
+            bold=len(tasks) if row.get("general") else None,
+        )
+        for row in rows
+    ]
+    return Functions([*map(texts.inert, tasks), ""], lines)
+
+
+def _mark(row: Row) -> str:
+    """Whether it is a general one, and why not; in a study's file that is not known."""
+    if "general" in row:
+        return "general" if row["general"] else str(row["discarded"])
+    return f"{row['failures']} of {row['runs']} failed" if row["failures"] else ""
+
+
+def _shown(score: float | None, goal: Goal | None) -> str:
+    if score is None:
+        return ""
+    return f"{score:.4g}" if goal is None else goal.bare(score)
+
+
+def footer(study: Snapshot) -> str:
+    """What the columns say, and where the study stands; a line each, to be wrapped at words."""
+    lines = []
+    if not study.general and study.best(1):
+        held = {"search"} | ({"full"} if study.validations() else set())
+        held |= {"test"} if findings.tested(study) else set()
+        lines = [
+            f"{name}: {what}" for name, what in findings.columns(study).items() if name in held
+        ]
+        if "test" in held:
+            lines.append(legend(texts.name(study.baseline)))
+    return "\n".join(["", *lines, findings.progress(study)])
+
+
+def advice(study: Snapshot, page: Path) -> str:
+    """What to do next, as commands that can be pasted; the page is the study's report."""
+    best = study.best(1)
+    where = texts.inert(shlex.quote(str(study.path)))
+    if not best:
+        return f"\nno candidate could be trained; why: pangaea report {where} --format csv"
+    function = best[0]["function"]
+    return (
+        f'\nuse it       pangaea.Activation("{function}")\n'
+        f"look at it   pangaea show {shlex.quote(function)}\n"
+        f"see it all   {texts.inert(str(page))}\n"
+        f"more         pangaea top {where}"
+    )

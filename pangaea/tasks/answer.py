@@ -1,0 +1,78 @@
+"""What a user's training function returned: its score, or why it is none, and what else is kept."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from pangaea.tasks.goal import Goal
+from pangaea.training.result import TrainingResult
+
+
+def take(answer: Any, result: TrainingResult, goal: Goal) -> None:
+    """Note an answer in a result: a score, or a dict with `score` or `failure`, and more."""
+    values = dict(answer) if isinstance(answer, Mapping) else {"score": answer}
+    result.failure, result.detail = values.pop("failure", None), values.pop("detail", None)
+    if result.failure is None and "score" not in values:
+        result.failure = "no score"
+        result.detail = f"train returned a dict without 'score': {_short(answer)}"
+    score = values.pop("score", None)
+    _keep(values, result)
+    if result.part == "test" and "test" in values:
+        result.values.pop("test", None)
+        result.values |= _finite({"validation": score})
+        score = values["test"]
+    if result.failure is None:
+        _score(score, result, goal)
+
+
+def _score(value: Any, result: TrainingResult, goal: Goal) -> None:
+    score = _number(value)
+    if score is None:
+        result.failure = "no score"
+        result.detail = f"train returned {_short(value)} as the {goal.name}, which is not a number"
+    elif not math.isfinite(score):
+        result.failure, result.detail = "diverged", f"the {goal.name} was {score}"
+    else:
+        result.score = score
+
+
+def _keep(values: Mapping[str, Any], result: TrainingResult) -> None:
+    """Numbers by their names; `loss`, `training`, `validation` and `parameters` may be curves."""
+    result.loss, result.training = _curve(values.get("loss")), _curve(values.get("training"))
+    if isinstance(values.get("validation"), Mapping):
+        result.validation = _finite(values["validation"])
+    if isinstance(values.get("parameters"), Mapping):
+        result.parameters = {
+            name: rows for name, rows in values["parameters"].items() if all(map(_curve, rows))
+        }
+    result.values = {str(name): number for name, number in _finite(values).items()}
+
+
+def _finite(values: Mapping[Any, Any]) -> dict[Any, float]:
+    numbers = {name: _number(value) for name, value in values.items()}
+    return {name: n for name, n in numbers.items() if n is not None and math.isfinite(n)}
+
+
+def _curve(values: Any) -> list[float]:
+    """A list of finite numbers, or nothing."""
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        return []
+    numbers = _finite(dict(enumerate(values)))
+    return [*numbers.values()] if len(numbers) == len(values) else []
+
+
+def _number(value: Any) -> float | None:
+    """A plain number, a NumPy one or a tensor of one element; None for anything else."""
+    if isinstance(value, str | bytes | bool) or value is None:
+        return None
+    try:
+        return float(value.detach() if isinstance(value, Tensor) else value)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return None
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,37 @@
+"""A network's forward and backward passes as CUDA graphs, where it can be recorded."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def graphed(model: nn.Module, inputs: Any) -> bool:
+    """Record the passes of a training step; the network is as before where that is impossible.
+
+    Every batch must then have this one's shape. Judging goes on without graphs.
+    """
+    example = inputs if isinstance(inputs, tuple) else (inputs,)
+    if not all(isinstance(tensor, Tensor) and tensor.is_cuda for tensor in example):
+        return False
+    kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    device = example[0].device
+    noise, host_noise = torch.cuda.get_rng_state(device), torch.get_rng_state()
+    forward = model.forward
+    model.train()
+    try:
+        torch.cuda.make_graphed_callables(model, example, allow_unused_input=True)
+        recorded = True
+    except Exception:  # it looks at its values, or takes no tensor as they are
+        model.forward = forward
+        recorded = False
+    torch.cuda.synchronize(device)
+    # The passes that recording takes leave no trace.
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            tensor.copy_(kept[name])
+    for parameter in model.parameters():
+        parameter.grad = None
+    torch.cuda.set_rng_state(noise, device)
+    torch.set_rng_state(host_noise)
+    return recorded

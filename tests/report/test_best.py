@@ -1,0 +1,193 @@
+"""What a study found, as rows, as a table in any width, and as advice."""
+
+import csv
+import io
+import json
+import re
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+
+from pangaea.evolution.trials import Proposal
+from pangaea.functions.parser import parse
+from pangaea.report import findings
+from pangaea.report.formats import table_csv
+from pangaea.report.records import opened
+from pangaea.report.terminal import best
+from pangaea.report.terminal.columns import broken
+from pangaea.study.settings import flat
+from pangaea.study.study import Study, Wanted
+from tests.report.conftest import KINDS
+from tests.study_maker import ACCURACY, make
+
+RELU = "relu(x)"
+ABOUT = {
+    "name": "mnist1d",
+    "goal": ACCURACY.as_dict(),
+    "baseline": RELU,
+    "budgets": {"search": 20, "full": 40},
+    "unit": "epochs",
+}
+
+
+def record(study: Study, stage: str, function: str, score: float | None, **more: int) -> None:
+    budget = 40 if stage in ("rerank", "test") else 20
+    candidate = more.get("candidate")
+    part = "test" if stage == "test" else "validation"
+    wanted = Wanted(stage, candidate, function, "mnist1d", None, budget, 0, part)
+    result = {
+        "score": score,
+        "failure": None if score is not None else "diverged",
+        "seconds": 2.0,
+        "finished": time.time(),
+    }
+    study.record(study.ask(wanted).number, result)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """ReLU at 60, three functions of which the second is reranked best and tested."""
+    path = tmp_path / "s.study"
+    functions = ["tanh(x)", "swish(alpha*x)", "elu(x)", "exp(exp(x))"]
+    with (
+        Study.create(path, flat({"candidates": 4, "runs": 3}), ABOUT) as study,
+        study.transaction(),
+    ):
+        for score in (59.0, 60.0, 61.0):
+            record(study, "baseline", RELU, score)
+        for number, function in enumerate(functions, 1):
+            study.add(number, Proposal(parse(function), None, "initial"))
+        for number, score in enumerate((70.0, 68.0, 50.0, None), 1):
+            record(study, "search", functions[number - 1], score, candidate=number)
+        for function, scores in (("tanh(x)", (60, 62)), ("swish(alpha*x)", (75, 77))):
+            for score in scores:
+                record(study, "rerank", function, score)
+        for function, scores in ((RELU, (60, 61, 62)), ("swish(alpha*x)", (75, 76, None))):
+            for score in scores:
+                record(study, "test", function, score)
+    return path
+
+
+def shown(renderable: RenderableType, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(renderable, highlight=False, markup=False)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_the_baseline_comes_first_and_the_reranked_best_next(path: Path) -> None:
+    with opened(path) as study:
+        rows = findings.rows(study)
+    assert [row["function"] for row in rows] == [RELU, "swish(alpha*x)", "tanh(x)", "elu(x)"]
+    assert rows[0]["readable"] == "ReLU"
+    assert rows[1]["reranked"] == 76
+    assert rows[1]["gain"] == 8
+    assert rows[0]["p"] is None
+
+
+def test_a_failed_test_run_has_no_score_and_counts_as_the_goal_says(path: Path) -> None:
+    with opened(path) as study:
+        row = findings.rows(study)[1]
+    assert row["test"] == [75, 76, None]
+    assert row["test_mean"] == pytest.approx(161 / 3)
+    assert row["test_failures"] == 1
+    assert row["p"] > 0.05
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_is_whole_in_every_width(kind: str, width: int, paths: dict[str, Path]) -> None:
+    with opened(paths[kind]) as study:
+        text = shown(best.table(study, 10), width)
+        assert "…" not in text
+        assert all(len(line.rstrip()) <= width for line in text.splitlines())
+        for row in [] if study.general else findings.rows(study, 10):
+            for name in re.findall(r"[a-z]\w+\(", row["readable"]):
+                assert name in text
+            if row["score"] is not None:
+                assert study.goal.bare(row["score"]) in text
+
+
+def test_a_narrow_table_has_the_formula_first_and_its_numbers_below(path: Path) -> None:
+    with opened(path) as study:
+        lines = [line.rstrip() for line in shown(best.table(study), 40).splitlines()]
+    place = lines.index("swish(α·x)")
+    assert lines[place + 1 : place + 3] == [
+        "  #2 · search 68.00 · full 54.00",
+        "  test 53.67 ± 37.82 · p 0.62",
+    ]
+
+
+def test_a_formula_is_broken_between_names() -> None:
+    formula = "max(α·softplus(x)·1, softsign(x^2 − tanh(x)))"
+    for width in range(12, 46):
+        lines = broken(formula, width)
+        assert all(len(line) <= width for line in lines)
+        assert "".join("".join(lines).split()) == "".join(formula.split())
+        for name in ("softplus(", "softsign(", "tanh("):
+            assert any(name in line for line in lines), width
+    assert all(len(line) <= 3 for line in broken(formula, 3))
+
+
+def test_the_footer_explains_what_the_table_has(path: Path, paths: dict[str, Path]) -> None:
+    with opened(path) as study:
+        text = best.footer(study)
+    assert "search: validation accuracy (%) after 20 epochs" in text
+    assert "full: validation accuracy (%) after 40 epochs" in text
+    assert "p: one-tailed Welch t-test against ReLU" in text
+    assert text.endswith("mnist1d: 4 of 4 candidates, rerank: 4 of 6 runs · failed: 1 diverged")
+    with opened(paths["minimised"]) as study:
+        assert "Welch t-test against GELU" in best.footer(study)
+        assert "accuracy" not in best.footer(study)
+    with opened(paths["running"]) as study:
+        assert "Welch" not in best.footer(study)
+    with opened(paths["general"]) as study:
+        assert "0 of" not in best.footer(study)
+
+
+def test_footers_break_at_words(path: Path) -> None:
+    with opened(path) as study:
+        text = best.footer(study)
+    for width in (40, 60, 80):
+        assert shown(text, width).split() == text.split()
+
+
+def test_rows_are_json_and_csv(path: Path) -> None:
+    with opened(path) as study:
+        rows = findings.rows(study)
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
+    read = list(csv.DictReader(io.StringIO(table_csv(rows))))
+    assert [row["function"] for row in read] == [row["function"] for row in rows]
+    assert read[3]["test_mean"] == ""
+
+
+def test_the_advice_can_be_pasted(path: Path, tmp_path: Path) -> None:
+    with opened(path) as study:
+        assert 'pangaea.Activation("swish(alpha*x)")' in best.advice(study, Path("s.html"))
+    spaced = make(tmp_path / "it's mine.study", 10)
+    with opened(spaced) as study:
+        *_, last = best.advice(study, Path("s.html")).splitlines()
+    assert shlex.split(last) == ["more", "pangaea", "top", str(spaced)]
+
+
+def test_a_study_without_results_has_a_sentence(paths: dict[str, Path]) -> None:
+    with opened(paths["empty"]) as study:
+        assert findings.rows(study)[0]["score"] is None
+        assert "no candidate" in best.advice(study, Path("e.html"))
+        assert "mnist1d: 0 of 40 candidates" in best.footer(study)
+
+
+def test_general_functions_are_shown_by_task(paths: dict[str, Path]) -> None:
+    with opened(paths["general"]) as study:
+        head, *lines = shown(best.table(study)).splitlines()
+    assert head.split() == ["function", "mnist1d", "other.py:task"]
+    assert sorted(line.split()[0] for line in lines) == ["elu(α·x)", "swish(x)", "tanh(x)"]
+    judged = [
+        {"function": "tanh(x)", "scores": {"a": 1.0}, "general": True, "discarded": None},
+        {"function": "elu(x)", "scores": {"a": 2.0}, "general": False, "discarded": "dominated"},
+    ]
+    text = shown(best.general_table(judged, {"a": ACCURACY}))
+    assert "1.00" in text
+    assert "dominated" in text

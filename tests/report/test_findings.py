@@ -1,0 +1,221 @@
+"""The headline says what was found, and no more than the study holds."""
+
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+
+from pangaea.report import findings
+from pangaea.report.findings import (
+    columns,
+    command,
+    cost,
+    general,
+    headline,
+    progress,
+    reproduce,
+    rows,
+    state,
+)
+from pangaea.report.measures import probability, welch
+from pangaea.report.records import Snapshot, opened
+from tests.study_maker import LOSS, Maker, make
+
+RELU = "relu(x)"
+
+
+def sentence(path: Path) -> str:
+    with opened(path) as study:
+        return str(headline(study)["sentence"])
+
+
+def test_a_finished_study_is_judged_on_test_data_against_relu(study: Snapshot) -> None:
+    about = headline(study)
+    own, relu = study.best(1)[0]["test"], study.scores("test")[RELU]
+    gain = fmean(own) - fmean(relu)
+    p = welch(study.goal, own, relu)
+    assert p is not None
+    assert about["state"] == "finished"
+    assert about["sentence"] == (
+        f"{fmean(own):.2f} ± {stdev(own):.2f}% on test data, {gain:.2f} points better than ReLU's "
+        f"{fmean(relu):.2f} ± {stdev(relu):.2f}% (n = 3 and 3, p = {probability(p)})."
+    )
+    assert {"compute", "wall clock", "cost of the function", "failed"} <= set(about["facts"])
+
+
+def test_the_function_of_the_headline_is_chosen_without_a_look_at_test_data(
+    study: Snapshot,
+) -> None:
+    first = study.best(1)[0]
+    means = {row["function"]: row["mean"] for row in findings.tested(study)}
+    assert headline(study)["function"] == next(
+        row["readable"] for row in findings.tested(study) if row["function"] == first["function"]
+    )
+    validated = {row["function"]: row["validation"] for row in study.best(3)}
+    assert validated[first["function"]] == max(validated.values())
+    assert len(means) == 4
+
+
+def test_a_function_that_is_worse_is_said_to_be_worse(tmp_path: Path) -> None:
+    with Maker(tmp_path / "low.study", candidates=30) as maker:
+        maker.baseline()
+        maker.search()
+        best = maker.study.best(1)[0]["function"]
+        with maker.study.transaction():
+            for seed in range(3):
+                maker.run("test", None, RELU, seed, 90.0)
+                maker.run("test", None, best, seed, 50.0)
+    assert "points worse than ReLU's" in sentence(tmp_path / "low.study")
+
+
+def test_a_running_study_says_how_far_it_is_and_that_nothing_is_tested(
+    paths: dict[str, Path],
+) -> None:
+    with opened(paths["running"]) as study:
+        about = headline(study)
+    assert about["state"] == "20 of 60 candidates"
+    assert "on validation data in 1 run of the search, " in about["sentence"]
+    assert about["sentence"].endswith("It has not been tested yet.")
+
+
+def test_an_empty_study_says_so(paths: dict[str, Path]) -> None:
+    assert sentence(paths["empty"]) == "No candidate has its result yet."
+
+
+def test_a_study_of_failures_says_why(paths: dict[str, Path]) -> None:
+    with opened(paths["failed"]) as study:
+        why = ", ".join(f"{count} × {reason}" for reason, count in study.failures.items())
+    said = sentence(paths["failed"])
+    assert said == f"None of the 5 candidates could be trained: {why}."
+
+
+def test_functions_that_cannot_be_read_are_not_judged(paths: dict[str, Path]) -> None:
+    assert "are not written as this version of pangaea writes them" in sentence(paths["hostile"])
+
+
+def test_the_states_after_the_search_are_told(tmp_path: Path) -> None:
+    with Maker(tmp_path / "on.study", candidates=30, runs=2) as maker:
+        maker.baseline()
+        maker.search()
+        functions = [row["function"] for row in maker.study.best(10)]
+
+        def state() -> str:
+            with opened(tmp_path / "on.study") as study:
+                return str(headline(study)["state"])
+
+        assert state() == f"rerank: 0 of {2 * len(functions)} runs"
+        with maker.study.transaction():
+            for text in functions:
+                for seed in range(2):
+                    maker.run("rerank", None, text, seed, 70.0)
+        assert state() == "test: 0 of 8 runs"
+        with maker.study.transaction():
+            for text in (RELU, *(row["function"] for row in maker.study.best(3))):
+                for seed in range(2):
+                    maker.run("test", None, text, seed, 70.0)
+        assert state() == "finished"
+
+
+def test_the_command_has_every_setting_that_was_given(tmp_path: Path) -> None:
+    given = {"task": "it's", "rerank": False, "timeout": 9.5, "seed": 3}
+    with Maker(tmp_path / "a.study", **given):
+        pass
+    with opened(tmp_path / "a.study") as study:
+        words = command(study)
+    assert words.startswith("pangaea search --task 'it'\"'\"'s' ")
+    for part in ("--strategy evolution", "--seed 3", "--timeout 9.5", "--no-rerank", "--runs 3"):
+        assert f" {part}" in words
+    assert "--scope" not in words
+
+
+def test_versions_budgets_and_settings_are_there_to_reproduce_it(study: Snapshot) -> None:
+    how = reproduce(study)
+    assert how["versions"]["pangaea"] == study.versions["pangaea"]
+    assert how["task"]["budgets"]["full"] == 10
+    assert how["settings"]["population"] == 12
+    assert how["goal"]["name"] == "accuracy"
+
+
+def test_the_tested_functions_come_in_their_final_order_behind_the_baseline(
+    paths: dict[str, Path],
+) -> None:
+    for kind in ("finished", "minimised", "several"):
+        with opened(paths[kind]) as study:
+            order = [study.baseline, *(row["function"] for row in study.best(3))]
+            assert [row["function"] for row in findings.tested(study)] == order
+            assert [row["function"] for row in rows(study)] == order
+
+
+def test_of_a_minimised_goal_less_is_better(paths: dict[str, Path]) -> None:
+    with opened(paths["minimised"]) as study:
+        about, (gelu, best, *_) = headline(study), findings.tested(study)
+        assert gelu["readable"] == "GELU"
+        assert best["mean"] < gelu["mean"]
+        assert best["p"] < 0.05
+        gain = f"{gelu['mean'] - best['mean']:.3f}"
+        assert f" nats on test data, {gain} nats better than GELU's " in about["sentence"]
+        assert about["facts"]["goal"] == "validation loss, smaller is better"
+        assert about["facts"]["cost of the function"].endswith(" × GELU")
+        assert all(row["gain"] is None or row["gain"] >= 0 for row in rows(study)[1:2])
+        assert "accuracy" not in str(about)
+        assert columns(study)["test"] == "test loss (nats) after 10 steps"
+
+
+def test_a_failed_test_run_of_an_unbounded_goal_is_infinitely_bad(tmp_path: Path) -> None:
+    with Maker(tmp_path / "a.study", candidates=20, goal=LOSS, runs=2) as maker:
+        maker.baseline()
+        maker.search()
+        best = maker.study.best(1)[0]["function"]
+        with maker.study.transaction():
+            for seed in range(2):
+                maker.run("test", None, RELU, seed, 68.0)
+                maker.run("test", None, best, seed, None if seed else 70.0)
+    with opened(tmp_path / "a.study") as study:
+        assert headline(study)["sentence"].startswith("∞ nats on test data, worse than ReLU's ")
+        _, row = findings.tested(study)
+        assert (row["mean"], row["shown"], row["failures"], row["p"]) == (None, "∞", 1, None)
+        assert [r["test_mean"] for r in rows(study, 1)][1] is None
+
+
+def test_a_candidate_with_several_runs_counts_once_and_its_runs_are_told(
+    paths: dict[str, Path],
+) -> None:
+    with opened(paths["several"]) as study:
+        facts = headline(study)["facts"]
+        assert facts["candidates"] == "45 in 60 runs"
+        assert progress(study).startswith("mnist1d: 60 of 60 runs, finished")
+        promoted = [row for row in study.table() if row["runs"] > 1]
+        assert promoted
+        for row in promoted:
+            longest = [
+                run["score"]
+                for run in study.runs()
+                if run["candidate"] == row["number"] and run["stage"] == "promotion"
+            ]
+            assert row["score"] == pytest.approx(fmean(longest))
+        # Longer runs are not compared with the baseline's short ones.
+        assert all((cost(study, row) or 0) < 8 for row in study.best(10))
+
+
+def test_a_study_of_general_functions_says_what_it_is(paths: dict[str, Path]) -> None:
+    with opened(paths["general"]) as study:
+        assert state(study) == "finished"
+        assert progress(study) == "general functions: 3 functions on 2 tasks, finished"
+        assert headline(study)["sentence"].startswith("3 functions of other studies, judged on 2 ")
+        assert {row["function"]: row["failures"] for row in general(study)} == {
+            "swish(x)": 0,
+            "elu(alpha*x)": 0,
+            "tanh(x)": 2,
+        }
+        assert all(set(row["scores"]) == {"mnist1d", "other.py:task"} for row in rows(study))
+
+
+def test_a_study_of_an_earlier_schema_is_told_like_any_other(paths: dict[str, Path]) -> None:
+    with opened(paths["earlier"]) as study:
+        assert headline(study)["state"] == "10 of 12 candidates"
+        assert "points better than ReLU" in headline(study)["sentence"]
+
+
+def test_a_search_that_was_left_off_is_told_by_its_task(tmp_path: Path) -> None:
+    with opened(make(tmp_path / "a.study", 30, done=7)) as study:
+        assert progress(study).startswith("mnist1d: 7 of 30 candidates")

@@ -1,0 +1,38 @@
+"""No word of one goal, one baseline or one kind of task where any may be."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import pangaea
+
+PACKAGE = Path(pangaea.__file__).parent
+FOLDERS = ("report",)
+WORDS = re.compile(r"\b(accurac(y|ies)|fitness|chance|classes|p?relu)\b", re.IGNORECASE)
+# What the paper calls its figure, and the accuracies that the paper prints.
+ALLOWED = {
+    "report/figures/cost.py": {"fitness"},
+    "report/terminal/language.py": {"accuracy"},
+}
+FILES = sorted(
+    path
+    for folder in FOLDERS
+    for path in (PACKAGE / folder).rglob("*")
+    if path.suffix in (".py", ".js", ".html") and not path.name.endswith(".min.js")
+)
+
+
+def words(text: str) -> set[str]:
+    return {match[0].lower() for match in WORDS.finditer(text.replace("_", " "))}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_file_knows_no_goal_and_no_baseline(path: Path) -> None:
+    used = words(path.read_text(encoding="utf-8"))
+    assert used <= ALLOWED.get(str(path.relative_to(PACKAGE)), set())
+
+
+def test_the_test_sees_such_words() -> None:
+    text = "ReLU relu_seconds Fitness accuracies by_chance number_of_classes prelude class"
+    assert words(text) == {"relu", "fitness", "accuracies", "chance", "classes"}
