@@ -2,12 +2,8 @@
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import onnxruntime
 import pytest
-import sympy
 import torch
 
 import pangaea as pg
@@ -21,6 +17,10 @@ from tests.export.truth import (
     trained,
 )
 
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+onnxruntime = pytest.importorskip("onnxruntime")
+sympy = pytest.importorskip("sympy")
 pytestmark = pytest.mark.ecosystem
 
 

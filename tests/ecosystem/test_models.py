@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 import torch
 from torch import Tensor, nn
@@ -14,6 +13,7 @@ import pangaea as pg
 from pangaea.activation.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
 
+onnxruntime = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.ecosystem
 
 

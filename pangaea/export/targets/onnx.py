@@ -74,11 +74,6 @@ def _gelu(g: Graph, x: str) -> str:
     return g.node("Mul", x, g.node("Sigmoid", g.scaled(cubic, 2 * GELU_SCALE)))
 
 
-def _asinh(g: Graph, x: str) -> str:
-    """sign(x)·log(|x| + √(x² + 1)), halved and doubled so that no square overflows."""
-    return g.node("Asinh", x)
-
-
 def _bessel(order: int) -> Callable[[Graph, str], str]:
     """Two polynomials: in x² times exp(−|x|), and in 1/|x| times its root."""
 
@@ -129,7 +124,7 @@ OPERATORS: dict[str, Callable[..., str]] = {
     "expm1": _expm1,
     "sigmoid": _standard("Sigmoid"),
     "logsigmoid": lambda g, x: g.node("Neg", g.node("Softplus", g.node("Neg", x))),
-    "asinh": _asinh,
+    "asinh": _standard("Asinh"),
     "atan": _standard("Atan"),
     "bessel_i0e": _bessel(0),
     "bessel_i1e": _bessel(1),

@@ -37,7 +37,7 @@ OPERATORS: dict[str, Notation] = {
             "bessel_i1e": "tf.math.bessel_i1e",
             "relu": "tf.nn.relu",
             "elu": "tf.nn.elu",
-            "selu": "tf.nn.selu",
+            "selu": "selu",
             "swish": "tf.nn.silu",
             "softplus": "tf.nn.softplus",
             "softsign": "tf.nn.softsign",
@@ -57,9 +57,17 @@ OPERATORS: dict[str, Notation] = {
 DEFINITIONS = {
     "power": '''
 def power(a, b):
-    """a ** b; no gradient by the base where b is 0, which TensorFlow's is NaN for at 0 ** 0."""
-    zero = tf.logical_and(b == 0, a == 0)
-    return tf.where(zero, tf.ones_like(a), tf.pow(tf.where(zero, tf.ones_like(a), a), b))
+    """a ** b; the exponent has no gradient where the base is not positive."""
+    positive, one = a > 0, tf.ones_like(a)
+    above = tf.pow(tf.where(positive, a, one), b)
+    below = tf.pow(tf.where(positive | (b == 0), one, a), tf.stop_gradient(b))
+    return tf.where(positive, above, below)
+''',
+    "selu": '''
+def selu(x):
+    """As tf.nn.selu, whose gradient is that of the other side between -1e-7 and 0."""
+    below = 1.6732632423543772 * tf.math.expm1(tf.minimum(x, 0))
+    return 1.0507009873554805 * tf.where(x >= 0, x, below)
 ''',
     "elish": """
 def elish(x):

@@ -81,38 +81,34 @@ def export(request: Request) -> str:
     return python_source("\n".join(head), needed, value, _module(request, name))
 
 
+_ANY_SHAPE = """One set of parameters for the layer, or one for each element of `shape`,
+    which broadcasts against the input: (64, 1, 1) has one for each of 64 channels of images,
+    (64, 32, 32) one for each neuron."""
+
+
 def _module(request: Request, name: str) -> str:
-    values = request.values
+    values, formula = request.values, request.function.readable()
+    head = f"class {request.class_name({'F'})}(nn.Module):\n"
     if not values.numbers:
-        start = said = ""
-    elif values.shape:
-        said = f"\n\n    {_whose(values)}\n    "
-        start = "    def __init__(self):\n        super().__init__()\n"
-        for parameter in values.numbers:
+        return f'{head}    """{formula}"""\n\n{_forward(values, name)}'
+    said = _whose(values) if values.shape else _ANY_SHAPE
+    lines = ["    def __init__(self):" if values.shape else "    def __init__(self, shape=()):"]
+    lines.append("        super().__init__()")
+    for parameter, number in values.numbers.items():
+        tensor = f"torch.full(shape, {number!r})"
+        if isinstance(number, list):
             tensor = f"torch.tensor({parameter.upper()})"
             if len(values.shape) > 1:
                 tensor += f".reshape({', '.join(map(str, values.shape))})"
-            start += f"        self.{parameter} = nn.Parameter({tensor})\n"
-        start += "\n"
-    else:
-        said = (
-            "\n\n    One set of parameters for the layer, or one for each element of `shape`,"
-            "\n    which broadcasts against the input: (64, 1, 1) has one for each of 64 channels"
-            "\n    of images, (64, 32, 32) one for each neuron.\n    "
-        )
-        start = "    def __init__(self, shape=()):\n        super().__init__()\n"
-        for parameter, number in values.numbers.items():
-            start += f"        self.{parameter} = nn.Parameter(torch.full(shape, {number!r}))\n"
-        start += "\n"
-    return (
-        f"class {request.class_name({'F'})}(nn.Module):\n"
-        f'    """{request.function.readable()}{said}"""\n\n{start}{_forward(values, name)}'
-    )
+        lines.append(f"        self.{parameter} = nn.Parameter({tensor})")
+    start = "\n".join(lines)
+    return f'{head}    """{formula}\n\n    {said}\n    """\n\n{start}\n\n{_forward(values, name)}'
 
 
 def _whose(values: Values) -> str:
     if values.channel_dim is None:
-        return f"Parameters for each neuron of inputs of shape (N, {str(values.shape)[1:]}."
+        sizes = ", ".join(map(str, values.shape))
+        return f"Parameters for each neuron of inputs of shape (N, {sizes})."
     return f"Parameters for each of {values.shape[0]} channels, dimension {values.channel_dim}."
 
 
@@ -121,10 +117,8 @@ def _forward(values: Values, name: str) -> str:
     lines = ["wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x"]
     dim = values.channel_dim
     if dim is not None and dim != -1:
-        after = f"x.ndim - {dim + 1}" if dim > 0 else str(-dim - 1)
-        lines.append(
-            f"shape = (-1, *[1] * ({after}))" if dim > 0 else f"shape = (-1, *[1] * {after})"
-        )
+        after = f"(x.ndim - {dim + 1})" if dim > 0 else str(-dim - 1)
+        lines.append(f"shape = (-1, *[1] * {after})")
         own = [f"{parameter}.view(shape)" for parameter in own]
     lines.append(f"return {name}({', '.join(['wide', *own])}).to(x.dtype)")
     return "    def forward(self, x):\n" + "".join(f"        {line}\n" for line in lines)
