@@ -30,7 +30,7 @@ from pangaea.activation import fused
 from pangaea.data.sets import Arrays
 from pangaea.evolution.strategies.random_sampling import Settings, propose
 from pangaea.tasks.classification import Classification
-from pangaea.training.run import Run
+from pangaea.training.run import Training
 
 FUNCTIONS = {"ReLU": "relu", "A": "log(sigmoid(alpha*x)) * beta*asinh(x)"}
 
@@ -102,10 +102,10 @@ def plain_loop(task: Classification, function: str, device: torch.device, half: 
 
 def our_run(
     task: Classification, function: str, device: torch.device, compiled: bool = False
-) -> Run:
+) -> Training:
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     recipe = replace(task.recipes["full"], rate=1e-6, warmup_rate=1e-6)
-    return Run(task, function, recipe, 0, device=device, dtype=dtype, compiled=compiled)
+    return Training(task, function, recipe, 0, device=device, dtype=dtype, compiled=compiled)
 
 
 @contextlib.contextmanager
@@ -132,7 +132,7 @@ def first_steps(task: Classification, device: torch.device, count: int) -> list[
     return seconds
 
 
-def epoch_seconds(run: Run, device: torch.device, epochs: int = 5) -> float:
+def epoch_seconds(run: Training, device: torch.device, epochs: int = 5) -> float:
     """A whole epoch: augmentation, every step, the looks at the loss, validation."""
     times = []
     for _ in range(epochs + 1):

@@ -1,16 +1,7 @@
 """What can go wrong through no fault of the code: one base class, one sentence each."""
 
 import difflib
-import os
-import sysconfig
-import traceback
 from collections.abc import Iterable
-from pathlib import Path
-
-_OURS = str(Path(__file__).parent) + os.sep
-_INSTALLED = tuple(
-    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
 
 
 class PangaeaError(Exception):
@@ -67,22 +58,3 @@ class UserCodeError(PangaeaError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
         return type(self), (str(self), self.brief)
-
-
-def user_code_error(doing: str, error: BaseException) -> UserCodeError:
-    """What went wrong in the user's code while something was done with it."""
-    frames = _theirs(error)
-    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    message = f"{doing}:\n\n{''.join(lines).rstrip()}"
-    return UserCodeError(message, f"{type(error).__name__}: {error}{where}")
-
-
-def _theirs(error: BaseException) -> list[traceback.FrameSummary]:
-    """The frames that are neither ours nor of installed packages, if there are such."""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((_OURS, "<frozen "))
-    ]
-    return [frame for frame in frames if not frame.filename.startswith(_INSTALLED)] or frames

@@ -11,9 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.errors import PangaeaError, UnknownNameError, UserCodeError
 
 _LOADING: list[Path] = []
+_OURS = Path(__file__).parent
 
 
 def locate(text: str) -> Any:
@@ -73,7 +74,7 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def loading() -> Path | None:
-    """The file that is being loaded now."""
+    """The file whose code runs now because something in it was asked for."""
     return _LOADING[-1] if _LOADING else None
 
 
@@ -100,12 +101,22 @@ def user_error(error: BaseException, where: str) -> str:
     if isinstance(error, SyntaxError) and error.filename is not None:
         place = f"{Path(error.filename).name}, line {error.lineno}"
         return f"{where} is not Python: {error.msg} ({place}: {(error.text or '').strip()})"
-    frames = traceback.extract_tb(error.__traceback__)
-    # The last line outside torch, Python and ourselves is where the user can do something.
-    theirs = [f for f in frames if not _is_library(f.filename)] or [*frames]
-    last = theirs[-1]
+    last = _theirs(error)[-1]
     place = f"{Path(last.filename).name}, line {last.lineno}: {last.line}"
     return f"the code of {where} fails: {type(error).__name__}: {reason} ({place})"
+
+
+def user_code_error(doing: str, error: BaseException, where: str) -> UserCodeError:
+    """An error in the user's own code while something was done with it, with their traceback."""
+    lines = traceback.format_list(_theirs(error)) + traceback.format_exception_only(error)
+    return UserCodeError(f"{doing}:\n\n{''.join(lines).rstrip()}", user_error(error, where))
+
+
+def _theirs(error: BaseException) -> list[traceback.FrameSummary]:
+    """The lines outside torch, Python and ourselves are where the user can do something."""
+    frames = [*traceback.extract_tb(error.__traceback__)]
+    outside = [f for f in frames if not Path(f.filename).is_relative_to(_OURS)]
+    return [f for f in frames if not _is_library(f.filename)] or outside or frames
 
 
 def _is_library(filename: str) -> bool:
@@ -115,5 +126,5 @@ def _is_library(filename: str) -> bool:
         filename.startswith("<")
         or "site-packages" in path.parts
         or path.is_relative_to(library)
-        or path.is_relative_to(Path(__file__).parent)
+        or path.is_relative_to(_OURS)
     )

@@ -319,3 +319,60 @@ def test_output_to_a_file_has_no_escape_codes(arguments: tuple[str, ...]) -> Non
     done = run(*arguments, env=(("COLUMNS", "120"), ("TERM", "xterm-256color")))
     assert done.stdout + done.stderr
     assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+@pytest.mark.parametrize("text", ["wrn-1", "random-search-3", "apl"])
+def test_show_fits_a_narrow_terminal(text: str, columns: int) -> None:
+    shown = output(run("show", text, env=(("COLUMNS", str(columns)), ("NO_COLOR", "1"))))
+    assert max(map(len, shown.splitlines())) <= columns
+    assert sum("┤" in line for line in shown.splitlines()) == 15
+    assert not any(line.strip() in (")", "))") for line in shown.splitlines())
+
+
+def test_show_says_how_a_function_is_simplified() -> None:
+    rows = cells(output(run("show", "alpha*swish(x - beta*0)")))
+    assert ["function", "α·swish(x", "−", "β·0)"] in rows
+    assert ["simplified", "α·swish(x)"] in rows
+    assert "simplified" not in output(run("show", "wrn-1"))
+
+
+def test_show_honours_the_parameters_of_a_learnable_baseline() -> None:
+    rows = cells(output(run("show", "prelu", "--alpha", "2")))
+    assert ["-2", "-4", "2"] in rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("relu", "--alpha", "2"), "no parameter of relu(x) is called 'alpha'; it has none"),
+        (("prelu", "--beta", "2"), "is called 'beta'; did you mean alpha?"),
+        (("pau", "--alpha", "2"), "is called 'alpha'"),
+    ],
+)
+def test_show_refuses_parameters_that_a_function_does_not_have(
+    arguments: tuple[str, ...], reason: str
+) -> None:
+    assert reason in complaint(run("show", *arguments))
+
+
+@pytest.mark.parametrize(
+    "arguments", [("show", "relu"), ("list", "--json"), ("--help",), ("--version",)]
+)
+def test_a_full_disk_is_answered_in_one_sentence(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, *arguments],
+            env=dict(PLAIN),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=60,
+        )
+    assert complaint(done) == "error: cannot write the output: No space left on device\n"
+
+
+def test_evaluate_takes_learnable_baselines() -> None:
+    done = run("evaluate", "prelu", "PReLU", "relu", "--runs", "1", "--epochs", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["function"] for row in json.loads(done.stdout)] == ["prelu", "relu(x)"]

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from pangaea.activation import fused, state
-from pangaea.activation.learnable import LEARNABLE, Learnable
+from pangaea.activation.learnable import Learnable
+from pangaea.activation.names import resolve as resolve
 from pangaea.activation.program import HALF, floating, run, tracing
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
 from pangaea.functions.operators import EXACT
 from pangaea.functions.program import program
@@ -21,18 +21,7 @@ from pangaea.functions.program import program
 Scope = Literal["layer", "channel", "neuron"]
 SCOPES: tuple[str, ...] = get_args(Scope)
 
-Spec = Function | Learnable | str
-
-
-def resolve(spec: Spec) -> Function | Learnable:
-    """A function from itself, its text, a catalog name or a learnable baseline's name."""
-    if isinstance(spec, Function | Learnable):
-        return spec
-    if not isinstance(spec, str):
-        raise PangaeaError(f"a function is a Function or a text, got {type(spec).__name__}")
-    if (name := spec.strip().lower()) in LEARNABLE:
-        return LEARNABLE[name]
-    return parse(spec)
+FunctionLike = Function | Learnable | str
 
 
 class _Later(UninitializedParameter):
@@ -57,7 +46,7 @@ class Activation(nn.Module):
 
     def __init__(
         self,
-        function: Spec,
+        function: FunctionLike,
         scope: Scope | None = None,
         shape: int | tuple[int, ...] | None = None,
         channel_dim: int | None = None,

@@ -18,7 +18,7 @@ from pangaea.functions.scalar import GELU_CUBIC, GELU_SCALE, SELU_ALPHA, SELU_SC
 Pull = Callable[..., tuple[Tensor | None, ...]]
 
 
-class Operator(NamedTuple):
+class Differentiable(NamedTuple):
     """An operator in torch: its value, and its gradient from that of its output and its inputs."""
 
     value: Callable[..., Tensor]
@@ -31,7 +31,7 @@ class _Node(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(operator: Operator, *inputs: Tensor) -> Tensor:
+    def forward(operator: Differentiable, *inputs: Tensor) -> Tensor:
         return operator.value(*inputs)
 
     @staticmethod
@@ -226,43 +226,43 @@ def _mish_slope(x: Tensor) -> Tensor:
     return torch.where(x >= 0, high, low)
 
 
-OPERATORS: dict[str, Operator] = {
-    "zero": Operator(torch.zeros_like, lambda g, x: (None,)),
-    "one": Operator(torch.ones_like, lambda g, x: (None,)),
-    "identity": Operator(lambda x: x, lambda g, x: (g,)),
-    "negative": Operator(torch.neg, lambda g, x: (-g,)),
-    "abs": Operator(torch.abs, _by(torch.sign)),
-    "reciprocal": Operator(_reciprocal, _by(lambda x: -_reciprocal(x).square())),
-    "square": Operator(torch.square, lambda g, x: (g * (2 * x),)),
-    "exp": Operator(torch.exp, _by(torch.exp)),
-    "erf": Operator(torch.erf, _by(_gauss)),
-    "erfc": Operator(torch.erfc, _by(lambda x: -_gauss(x))),
-    "sinh": Operator(_sinh, _by(_cosh)),
-    "cosh": Operator(_cosh, _by(_sinh)),
-    "tanh": Operator(torch.tanh, _by(_sech2)),
-    "expm1": Operator(torch.expm1, _by(torch.exp)),
-    "sigmoid": Operator(torch.sigmoid, _by(_sigmoid_slope)),
-    "logsigmoid": Operator(_logsigmoid, _by(lambda x: torch.sigmoid(-x))),
-    "asinh": Operator(_asinh, _by(_asinh_slope)),
-    "atan": Operator(torch.atan, lambda g, x: (g / (x * x + 1),)),
-    "bessel_i0e": Operator(bessel.i0e, _by(bessel.i0e_slope)),
-    "bessel_i1e": Operator(bessel.i1e, _by(bessel.i1e_slope)),
-    "relu": Operator(torch.relu, _by(_positive)),
-    "elu": Operator(F.elu, _by(_elu_slope)),
-    "selu": Operator(F.selu, _by(_selu_slope)),
-    "swish": Operator(F.silu, _by(_swish_slope)),
-    "softplus": Operator(_softplus, _by(torch.sigmoid)),
-    "softsign": Operator(_softsign, _by(_softsign_slope)),
-    "hard_sigmoid": Operator(_hard_sigmoid, lambda g, x: (g * 0.2 * (x.abs() <= 2.5),)),
-    "add": Operator(torch.add, lambda g, a, b: (g, g)),
-    "sub": Operator(torch.sub, lambda g, a, b: (g, -g)),
-    "mul": Operator(torch.mul, lambda g, a, b: (g * b, g * a)),
-    "div": Operator(_divide, _divide_pull),
-    "pow": Operator(torch.pow, _power_pull),
-    "max": Operator(torch.maximum, _choice_pull(lambda a, b: b - a)),
-    "min": Operator(torch.minimum, _choice_pull(lambda a, b: a - b)),
-    "elish": Operator(_elish, _by(_elish_slope)),
-    "gelu": Operator(_gelu, _by(_gelu_slope)),
-    "leaky_relu": Operator(lambda x: F.leaky_relu(x, 0.01), _by(_leaky_relu_slope)),
-    "mish": Operator(F.mish, _by(_mish_slope)),
+OPERATORS: dict[str, Differentiable] = {
+    "zero": Differentiable(torch.zeros_like, lambda g, x: (None,)),
+    "one": Differentiable(torch.ones_like, lambda g, x: (None,)),
+    "identity": Differentiable(lambda x: x, lambda g, x: (g,)),
+    "negative": Differentiable(torch.neg, lambda g, x: (-g,)),
+    "abs": Differentiable(torch.abs, _by(torch.sign)),
+    "reciprocal": Differentiable(_reciprocal, _by(lambda x: -_reciprocal(x).square())),
+    "square": Differentiable(torch.square, lambda g, x: (g * (2 * x),)),
+    "exp": Differentiable(torch.exp, _by(torch.exp)),
+    "erf": Differentiable(torch.erf, _by(_gauss)),
+    "erfc": Differentiable(torch.erfc, _by(lambda x: -_gauss(x))),
+    "sinh": Differentiable(_sinh, _by(_cosh)),
+    "cosh": Differentiable(_cosh, _by(_sinh)),
+    "tanh": Differentiable(torch.tanh, _by(_sech2)),
+    "expm1": Differentiable(torch.expm1, _by(torch.exp)),
+    "sigmoid": Differentiable(torch.sigmoid, _by(_sigmoid_slope)),
+    "logsigmoid": Differentiable(_logsigmoid, _by(lambda x: torch.sigmoid(-x))),
+    "asinh": Differentiable(_asinh, _by(_asinh_slope)),
+    "atan": Differentiable(torch.atan, lambda g, x: (g / (x * x + 1),)),
+    "bessel_i0e": Differentiable(bessel.i0e, _by(bessel.i0e_slope)),
+    "bessel_i1e": Differentiable(bessel.i1e, _by(bessel.i1e_slope)),
+    "relu": Differentiable(torch.relu, _by(_positive)),
+    "elu": Differentiable(F.elu, _by(_elu_slope)),
+    "selu": Differentiable(F.selu, _by(_selu_slope)),
+    "swish": Differentiable(F.silu, _by(_swish_slope)),
+    "softplus": Differentiable(_softplus, _by(torch.sigmoid)),
+    "softsign": Differentiable(_softsign, _by(_softsign_slope)),
+    "hard_sigmoid": Differentiable(_hard_sigmoid, lambda g, x: (g * 0.2 * (x.abs() <= 2.5),)),
+    "add": Differentiable(torch.add, lambda g, a, b: (g, g)),
+    "sub": Differentiable(torch.sub, lambda g, a, b: (g, -g)),
+    "mul": Differentiable(torch.mul, lambda g, a, b: (g * b, g * a)),
+    "div": Differentiable(_divide, _divide_pull),
+    "pow": Differentiable(torch.pow, _power_pull),
+    "max": Differentiable(torch.maximum, _choice_pull(lambda a, b: b - a)),
+    "min": Differentiable(torch.minimum, _choice_pull(lambda a, b: a - b)),
+    "elish": Differentiable(_elish, _by(_elish_slope)),
+    "gelu": Differentiable(_gelu, _by(_gelu_slope)),
+    "leaky_relu": Differentiable(lambda x: F.leaky_relu(x, 0.01), _by(_leaky_relu_slope)),
+    "mish": Differentiable(F.mish, _by(_mish_slope)),
 }

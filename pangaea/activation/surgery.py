@@ -7,7 +7,7 @@ from torch import nn
 
 from pangaea.activation.channels import channel_dim, lazy_channel_dim
 from pangaea.activation.examination import Examination
-from pangaea.activation.module import Activation, Scope, Spec
+from pangaea.activation.module import Activation, FunctionLike, Scope
 from pangaea.activation.observation import Example
 from pangaea.activation.recognition import is_activation, is_squashing
 from pangaea.activation.selection import Selection, Which
@@ -18,7 +18,7 @@ from pangaea.errors import PangaeaError
 
 def replace_activations(
     model: nn.Module,
-    function: Spec,
+    function: FunctionLike,
     scope: Scope | None = None,
     example: Any = None,
     which: Which | tuple[Which, ...] | list[Which] | None = None,

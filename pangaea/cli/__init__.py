@@ -1,5 +1,6 @@
 """The command line: `pangaea COMMAND …`."""
 
+import errno
 import io
 import os
 import sys
@@ -34,6 +35,21 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # The reader has gone (`pangaea list | head`): what is left goes nowhere, silently.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone: `pangaea list | head`.
+        _nowhere()
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _nowhere()
+        typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
+        sys.exit(2)
+
+
+# What a disk or a device says to a writer; never a mistake of ours.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _nowhere() -> None:
+    """What is left of the output goes nowhere, silently, at the interpreter's end too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -142,34 +142,33 @@ def show(
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FILE", help="Write the plot to a PNG file.")
     ] = None,
-    alpha: Annotated[float, typer.Option(help="Value of alpha.")] = 1.0,
-    beta: Annotated[float, typer.Option(help="Value of beta.")] = 1.0,
-    gamma: Annotated[float, typer.Option(help="Value of gamma.")] = 1.0,
+    alpha: Annotated[float | None, typer.Option(help="Value of alpha.")] = None,
+    beta: Annotated[float | None, typer.Option(help="Value of beta.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Value of gamma.")] = None,
 ) -> None:
     """Show a function: its forms, tree, values, slopes, bounds, kinks and a plot."""
     from pangaea.report.terminal import curve, language
 
-    f, value, slope = _evaluable(function, {"alpha": alpha, "beta": beta, "gamma": gamma})
+    asked = {"alpha": alpha, "beta": beta, "gamma": gamma}
+    f, value, slope = _evaluable(function, {k: v for k, v in asked.items() if v is not None})
     if png is not None:
         curve.png(png, value, slope, f.readable())
-    console.print(language.facts_table(f, value, slope), highlight=False)
+    console.print(language.facts_table(f, value, slope, console.width), highlight=False)
     if isinstance(f, pangaea.Function):
         console.print()
         console.print(language.tree(f), highlight=False)
     console.print()
     console.print(language.points_table(value, slope), highlight=False)
-    say("\n" + (curve.terminal(value) if png is None else f"plot written to {png}"))
+    plot = curve.terminal(value, most=console.width)
+    say("\n" + (plot if png is None else f"plot written to {png}"))
 
 
 def _evaluable(text: str, parameters: dict[str, float]) -> tuple[Any, Any, Any]:
-    """A function with its value and slope; torch is needed for the learnable baselines only."""
-    from pangaea.functions.catalog import LEARNABLE
+    """A function with its value and slope at these parameters."""
+    from pangaea.activation.names import resolve
 
-    if text.strip().lower() in LEARNABLE:
-        from pangaea.activation.learnable import LEARNABLE as BASELINES
-
-        baseline = BASELINES[text.strip().lower()]
-        return baseline, baseline, baseline.slope
-    f = pangaea.parse(text)
-    own = {name: parameters[name] for name in f.parameters}
-    return f, lambda x: f(x, **own), lambda x: f.slope(x, **own)
+    f: Any = resolve(text)
+    for name in parameters:
+        if name not in f.parameters:
+            raise UnknownNameError(f"parameter of {f.readable()}", name, f.parameters)
+    return f, lambda x: f(x, **parameters), lambda x: f.slope(x, **parameters)

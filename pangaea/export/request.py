@@ -107,7 +107,7 @@ def _of_module(module: Any) -> tuple[Function, Values | None]:
         )
     if isinstance(module.function, Learnable):
         raise _not_an_expression(module.function.name)
-    tensors = {name: getattr(module, name).detach() for name in module.parameter_names}
+    tensors = {name: getattr(module, name) for name in module.parameter_names}
     for name, tensor in tensors.items():
         if isinstance(tensor, UninitializedParameter):
             raise PangaeaError(
@@ -122,7 +122,7 @@ def _of_module(module: Any) -> tuple[Function, Values | None]:
     digits = 17 if first.dtype == float64 else 9
     numbers: dict[str, float | list[float]] = {}
     for name, tensor in tensors.items():
-        flat = [float(f"{value:.{digits}g}") for value in tensor.flatten().tolist()]
+        flat = [float(f"{value:.{digits}g}") for value in tensor.detach().flatten().tolist()]
         numbers[name] = flat if shape else flat[0]
     channel_dim = module.channel_dim if shape and module.scope == "channel" else None
     return module.function, Values(numbers, shape, channel_dim)

@@ -6,7 +6,7 @@ from importlib import resources
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Printed:
     """One accuracy (percent, mean and sample sd over n runs), or a function printed without one."""
 
     table: str
@@ -23,14 +23,14 @@ class Figure:
     stars: int | None
 
 
-def _figure(row: dict[str, str]) -> Figure:
+def _figure(row: dict[str, str]) -> Printed:
     def real(key: str) -> float | None:
         return float(row[key]) if row[key] else None
 
     def whole(key: str) -> int | None:
         return int(row[key]) if row[key] else None
 
-    return Figure(
+    return Printed(
         table=row["table"],
         group=row["group"],
         name=row["name"],
@@ -48,4 +48,4 @@ def _figure(row: dict[str, str]) -> Figure:
 
 _TEXT = resources.files("pangaea.functions").joinpath("paper.csv").read_text(encoding="utf-8")
 
-FIGURES: tuple[Figure, ...] = tuple(map(_figure, csv.DictReader(_TEXT.splitlines(), strict=True)))
+FIGURES: tuple[Printed, ...] = tuple(map(_figure, csv.DictReader(_TEXT.splitlines(), strict=True)))

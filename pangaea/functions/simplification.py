@@ -3,11 +3,12 @@
 Nodes that compute what one of their inputs already is, or a constant, go; so do parameters without
 effect, and of parameters that multiply each other one stays: α·(β·asinh(x)·γ) is α·asinh(x). The
 family of functions that the parameters reach is the same, and so is where they start. Whether two
-nodes compute the same is decided numerically, at 25 sets of parameter values.
+nodes compute the same is decided numerically, at 400 inputs with parameters of every size and sign;
+where float64 overflows (0·exp(800)) they may differ.
 """
 
-import itertools
 import math
+import random
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,21 +17,18 @@ from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.expression import Expression, Function, Path, X
 from pangaea.functions.operators import CONSTANTS, OPERATORS
 
-_XS = tuple(
-    math.sqrt(3) * t
-    for t in (0.3, -0.7, 1.7, -2.9, 4.6, -6.1, 0.01, -0.05, 0.9, -1.4, 11.0, -17.0, 40.0, 0.0)
-)
-# Each parameter small, near one and large beside the others, with either sign: β of
-# max(α·max(β·u, x), …) has a say only where α is positive and β is large.
-_SIZES = (math.sqrt(0.013), math.sqrt(1.7), math.sqrt(83.0))
-_DRAWS = (
-    (1.0, 1.0, 1.0),
-    *(
-        tuple(sign * _SIZES[(i + turn) % 3] for i, sign in enumerate(signs))
-        for turn in range(3)
-        for signs in itertools.product((1, -1), repeat=3)
-    ),
-)
+_SAMPLES = 400
+# Parameters of every size and sign beside each other: in min(x, |α·swish(x) + β·x|) they have a say
+# only where both are small, in max(α·max(β·x, 1), x) β only where α is positive.
+_RNG = random.Random(0)
+_FACTORS = [
+    tuple(
+        math.copysign(math.exp(_RNG.uniform(-7, 3)), _RNG.uniform(-1, 1)) for _ in range(_SAMPLES)
+    )
+    for _ in range(3)
+]
+_XS = tuple((0.1, 1.0, 3.0, 8.0, 60.0)[i % 5] * _RNG.uniform(-1, 1) for i in range(_SAMPLES - 1))
+_XS = (*_XS, 0.0)
 # What may stand for several nodes, on one of their inputs: 0 − u is −u, max(u, 0) is relu(u).
 _SHORTER = ("negative", "abs", "square", "reciprocal", "relu")
 # Operators through which a factor passes: with its sign (a reciprocal reaches the same values, for
@@ -71,9 +69,7 @@ class _Term(NamedTuple):
         return self._replace(parameters=parameters, value=value)
 
 
-_FACTORS = [tuple(draw[i] for draw in _DRAWS for _ in _XS) for i in range(3)]
-_POINTS = _XS * len(_DRAWS)
-_LEAF = _Term("x", (), (0, 1), _POINTS, _POINTS)
+_LEAF = _Term("x", (), (0, 1), _XS, _XS)
 
 
 def _node(operator: str, *inputs: _Term) -> _Term:
@@ -211,7 +207,10 @@ def _groups(term: _Term) -> list[list[tuple[int, int]]]:
 
 
 def _close(a: Column, b: Column, tolerance: float = 1e-12) -> bool:
-    return all(_near(u, v, tolerance) for u, v in zip(a, b, strict=True))
+    """Are they the same? What is undefined almost everywhere gives no evidence of it."""
+    if not all(_near(u, v, tolerance) for u, v in zip(a, b, strict=True)):
+        return False
+    return sum(u == u for u in a) > _SAMPLES // 4
 
 
 def _near(a: float, b: float, tolerance: float = 1e-12) -> bool:

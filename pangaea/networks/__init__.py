@@ -10,7 +10,7 @@ from torch import nn
 
 from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.networks.layers import ActivationFactory, Network, Shape
+from pangaea.networks.layers import ActivationFactory, Features, Network
 
 __all__ = ["ActivationFactory", "Network", "network", "networks", "recipe_of", "takes"]
 
@@ -32,13 +32,13 @@ def recipe_of(name: str) -> str:
     return _matching(name)[0].recipe
 
 
-def takes(name: str, shape: Shape) -> bool:
+def takes(name: str, shape: Features) -> bool:
     """Are inputs of this shape what the network is for?"""
     return len(shape) == len(_matching(name)[0].axes)
 
 
 def network(
-    name: str, activation: ActivationFactory, *, classes: int, shape: Shape = (3, 32, 32)
+    name: str, activation: ActivationFactory, *, classes: int, shape: Features = (3, 32, 32)
 ) -> nn.Module:
     """The network of this name, for inputs of this shape."""
     known, digits = _matching(name)

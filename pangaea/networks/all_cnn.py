@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from pangaea.networks.layers import ActivationFactory, GlobalAveragePool, Shape, named, strided
+from pangaea.networks.layers import ActivationFactory, Features, GlobalAveragePool, named, strided
 
 DROPOUT = 0.5
 
@@ -12,7 +12,7 @@ def convolution(inputs: int, outputs: int, kernel: int) -> nn.Conv2d:
     return glorot(nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2))
 
 
-def halving(inputs: Shape) -> nn.Sequential:
+def halving(inputs: Features) -> nn.Sequential:
     """A 3×3 convolution of stride 2 with Keras's 'same' padding."""
     channels, height, width = inputs
     # 'same' puts the odd row or column last: nothing before and one after where the size is even.
@@ -29,7 +29,7 @@ def glorot(layer: nn.Conv2d) -> nn.Conv2d:
 
 
 @named("all-cnn-c", recipe="all-cnn-c")
-def all_cnn_c(activation: ActivationFactory, *, classes: int, shape: Shape) -> nn.Module:
+def all_cnn_c(activation: ActivationFactory, *, classes: int, shape: Features) -> nn.Module:
     """All-CNN-C, with no activation after the first strided convolution, as listed."""
     whole = strided(shape, 96, 1)
     half = strided(whole, 192, 2)

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from pangaea.activation.normalized import Normalized
 from pangaea.errors import PangaeaError
 
-Shape = tuple[int, ...]
+Features = tuple[int, ...]
 
 # Called once per activation with the shape of the features there: (C, H, W) or (C, L).
-ActivationFactory = Callable[[Shape], nn.Module]
+ActivationFactory = Callable[[Features], nn.Module]
 
 _Builder = TypeVar("_Builder", bound=Callable[..., nn.Module])
 
@@ -60,7 +60,7 @@ def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.C
     return layer
 
 
-def normalized(shape: Shape, activation: ActivationFactory) -> Normalized:
+def normalized(shape: Features, activation: ActivationFactory) -> Normalized:
     """Batch norm, then the activation, on features of this shape."""
     norm = nn.BatchNorm2d if len(shape) == 3 else nn.BatchNorm1d
     layer = norm(shape[0], eps=BATCH_NORM_EPSILON, momentum=BATCH_NORM_MOMENTUM)
@@ -82,7 +82,7 @@ def linear(inputs: int, classes: int) -> nn.Linear:
     return layer
 
 
-def strided(shape: Shape, channels: int, stride: int) -> Shape:
+def strided(shape: Features, channels: int, stride: int) -> Features:
     """The shape of a convolution's output, given that of its input."""
     return (channels, *(-(-size // stride) for size in shape[1:]))
 

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from pangaea.networks.layers import (
     ActivationFactory,
+    Features,
     GlobalAveragePool,
-    Shape,
     blocks_per_stage,
     convolution,
     linear,
@@ -23,7 +23,7 @@ class BasicBlock(nn.Module):
     """v1: two 3×3 convolutions, a batch norm after each, and the shortcut before the activation."""
 
     def __init__(
-        self, activation: ActivationFactory, inputs: Shape, channels: int, stride: int
+        self, activation: ActivationFactory, inputs: Features, channels: int, stride: int
     ) -> None:
         super().__init__()
         outputs = strided(inputs, channels, stride)
@@ -46,7 +46,7 @@ class Bottleneck(nn.Module):
     def __init__(
         self,
         activation: ActivationFactory,
-        inputs: Shape,
+        inputs: Features,
         inner: int,
         channels: int,
         stride: int,
@@ -70,7 +70,7 @@ class Bottleneck(nn.Module):
         return y
 
 
-def shortcut(inputs: Shape, channels: int, stride: int) -> nn.Module:
+def shortcut(inputs: Features, channels: int, stride: int) -> nn.Module:
     """The input itself, or its 1×1 projection where the number of channels changes."""
     if inputs[0] == channels:
         return nn.Identity()
@@ -83,7 +83,7 @@ def shortcut(inputs: Shape, channels: int, stride: int) -> nn.Module:
     recipe="resnet-v1",
 )
 def resnet_v1(
-    depth: int, activation: ActivationFactory, *, classes: int, shape: Shape
+    depth: int, activation: ActivationFactory, *, classes: int, shape: Features
 ) -> nn.Module:
     """ResNet-v1: three stages of (depth - 2) / 6 basic blocks with 16, 32 and 64 channels."""
     blocks = blocks_per_stage("ResNet-v1", depth, layers=6, others=2)
@@ -97,7 +97,7 @@ def resnet_v1(
 
 @named(r"resnet-v2-([0-9]{1,4})", "resnet-v2-56", "resnet-v2-110", recipe="resnet-v2")
 def resnet_v2(
-    depth: int, activation: ActivationFactory, *, classes: int, shape: Shape
+    depth: int, activation: ActivationFactory, *, classes: int, shape: Features
 ) -> nn.Module:
     """ResNet-v2: three stages of (depth - 2) / 9 bottlenecks with 64, 128 and 256 channels."""
     blocks = blocks_per_stage("ResNet-v2", depth, layers=9, others=2)

@@ -6,7 +6,7 @@ last in memory.
 
 from torch import nn
 
-from pangaea.networks.layers import ActivationFactory, Shape, linear, named, normalized
+from pangaea.networks.layers import ActivationFactory, Features, linear, named, normalized
 
 CHANNELS = 16
 # Halving early costs half the time and leaves room for a better function. On MNIST-1D, ReLU and
@@ -15,10 +15,10 @@ STRIDES = (2, 2, 2, 1, 1)
 
 
 @named("small-cnn", recipe="small-cnn", axes=("channels", "length"))
-def small_cnn(activation: ActivationFactory, *, classes: int, shape: Shape) -> nn.Module:
+def small_cnn(activation: ActivationFactory, *, classes: int, shape: Features) -> nn.Module:
     """Five convolutions, each with batch norm and activation, and a linear layer."""
     channels, length = shape
-    features: Shape = (channels, 1, length)
+    features: Features = (channels, 1, length)
     layers: list[nn.Module] = [nn.Unflatten(2, (1, length))]
     for stride in STRIDES:
         # No bias: the batch norm that follows would subtract it.

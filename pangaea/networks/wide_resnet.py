@@ -5,8 +5,8 @@ from torch import Tensor, nn
 from pangaea.errors import PangaeaError
 from pangaea.networks.layers import (
     ActivationFactory,
+    Features,
     GlobalAveragePool,
-    Shape,
     blocks_per_stage,
     convolution,
     linear,
@@ -23,7 +23,7 @@ class WideBlock(nn.Module):
     """A basic block whose preactivation feeds the shortcut too where the width changes."""
 
     def __init__(
-        self, activation: ActivationFactory, inputs: Shape, channels: int, stride: int
+        self, activation: ActivationFactory, inputs: Features, channels: int, stride: int
     ) -> None:
         super().__init__()
         self.preactivation = normalized(inputs, activation)
@@ -47,7 +47,7 @@ class WideBlock(nn.Module):
 
 @named(r"wrn-([0-9]{1,4})-([0-9]{1,2})", "wrn-10-4", "wrn-16-8", recipe="wrn")
 def wide_resnet(
-    depth: int, widening: int, activation: ActivationFactory, *, classes: int, shape: Shape
+    depth: int, widening: int, activation: ActivationFactory, *, classes: int, shape: Features
 ) -> nn.Module:
     """WRN-depth-widening: three stages of (depth - 4) / 6 blocks, 16, 32 and 64 times widened."""
     blocks = blocks_per_stage("WRN", depth, layers=6, others=4)

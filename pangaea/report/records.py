@@ -204,7 +204,7 @@ def snapshot(of: "Snapshot | Study | Path | str") -> Iterator[Snapshot]:
         )
 
 
-class Step(NamedTuple):
+class Improvement(NamedTuple):
     """A candidate that was better than all before it."""
 
     after: int  # how many had their result by then
@@ -212,14 +212,14 @@ class Step(NamedTuple):
     gain: float  # over the best before it, or over nothing
 
 
-def steps(rows: Sequence[Row], goal: Goal) -> list[Step]:
-    better: list[Step] = []
+def steps(rows: Sequence[Row], goal: Goal) -> list[Improvement]:
+    better: list[Improvement] = []
     for after, row in enumerate(rows, 1):
         if row["score"] is None:
             continue
         gain = goal.gain(row["score"], better[-1].row["score"]) if better else 0.0
         if not better or gain > 0:
-            better.append(Step(after, row, gain))
+            better.append(Improvement(after, row, gain))
     return better
 
 

@@ -22,6 +22,7 @@ from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.own import OwnTask
 from pangaea.tasks.task import DEFAULT, Task
 from pangaea.workers import parcel
+from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import Judge, Result
 from pangaea.workers.judge import judge as train_and_judge
@@ -166,6 +167,8 @@ def _drive(
     rehearsed: Settings | None = None,
 ) -> Study:
     """Prepare, start the workers, try the task with these settings, search to the end."""
+    if (danger := exposed(place.cluster)) is not None:
+        watch.note(danger)
     if place.cluster is None:
         task.prepare()
     with ExitStack() as stack:

@@ -22,6 +22,7 @@ from pangaea.tasks.evaluate import own_seeds
 from pangaea.tasks.finding import name_of
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.task import Task
+from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import Judge
 from pangaea.workers.judge import judge as train_and_judge
@@ -58,6 +59,9 @@ def general(
     pool, taken, searched = _pool(studies)
     on = _on(tasks, searched)
     given_tasks = {n: t for name, task in on.items() for n, t in carried(task, name).items()}
+    watch = watch or Watch()
+    if (danger := exposed(place.cluster)) is not None:
+        watch.note(danger)
     if place.cluster is None:
         for task in on.values():
             task.prepare()
@@ -68,7 +72,7 @@ def general(
         engine(ready, place.suited(several)) as workers,
         _kept(Path(out), *next(iter(on.items()))) as study,
     ):
-        all_runs = runner(study, workers, watch or Watch(), stop)
+        all_runs = runner(study, workers, watch, stop)
         all_runs.complete(
             [
                 _wanted(name, task, member, seed)

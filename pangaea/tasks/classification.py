@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pangaea.activation.module import Activation, Scope, Spec, resolve
+from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
 from pangaea.data.sets import DataSet, data_set, data_sets
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import network, networks, recipe_of, takes
@@ -91,7 +91,7 @@ class Classification(Task):
 
     def train(
         self,
-        function: Spec,
+        function: FunctionLike,
         scope: str | None,
         budget: int,
         seed: int,
@@ -103,7 +103,7 @@ class Classification(Task):
 
     def train_seeds(
         self,
-        function: Spec,
+        function: FunctionLike,
         scope: str | None,
         budget: int,
         seeds: Sequence[int],
@@ -129,7 +129,7 @@ class Classification(Task):
 
     # What is trained.
 
-    def build(self, function: Spec, scope: Scope | None = None) -> nn.Module:
+    def build(self, function: FunctionLike, scope: Scope | None = None) -> nn.Module:
         """The network with the function in place of every ReLU."""
         resolved = resolve(function)
         return network(

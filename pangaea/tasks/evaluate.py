@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pangaea.activation.module import Scope, Spec, resolve
+from pangaea.activation.module import FunctionLike, Scope, resolve
 from pangaea.errors import PangaeaError
 from pangaea.tasks.classification import Classification
 from pangaea.tasks.finding import task as find_task
@@ -55,7 +55,7 @@ class Evaluation:
 
 
 def evaluate(
-    function: Spec,
+    function: FunctionLike,
     task: Task | str = DEFAULT,
     runs: int = 10,
     recipe: Recipe | str = "full",
@@ -90,7 +90,7 @@ def evaluate(
 
 def train(
     task: Task | str,
-    function: Spec,
+    function: FunctionLike,
     recipe: Recipe | str = "full",
     seed: int = 0,
     **options: Any,
@@ -101,7 +101,7 @@ def train(
 
 def train_seeds(
     task: Task | str,
-    function: Spec,
+    function: FunctionLike,
     recipe: Recipe | str,
     seeds: Sequence[int],
     *,

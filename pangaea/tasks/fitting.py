@@ -4,14 +4,14 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from pangaea.activation.module import Activation, Spec
+from pangaea.activation.module import Activation, FunctionLike
+from pangaea.activation.surgery import replace_activations
 from pangaea.data.given import GivenBatches, given_batches, size_of
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.tasks.goal import Goal, minimize
@@ -37,7 +37,7 @@ def fit_task(
     metric: Callable[[Tensor, Tensor], Any] | None = None,
     goal: Goal | None = None,
     budgets: Mapping[str, int] | None = None,
-    baseline: Spec = "relu",
+    baseline: FunctionLike = "relu",
     optimizer: Literal["adamw", "sgd"] = "adamw",
     rate: float = 1e-3,
     batch: int = 128,
@@ -45,6 +45,7 @@ def fit_task(
     momentum: float = 0.9,
     warmup: float = 0.1,
     clip: float | None = 1.0,
+    graphs: bool = False,
     **more: Any,
 ) -> OwnTask:
     """A task of one's own without a training loop of one's own.
@@ -53,7 +54,8 @@ def fit_task(
     without parameters, whose activations are replaced. A network that is given is copied with its
     weights. The data is a pair (x, y), a `Dataset` or a `DataLoader`. `loss(outputs, y)` is
     minimised; the score is `metric(outputs, y)` of all outputs together, or else the mean loss.
-    Budgets are in epochs; `more` are options of `Task`.
+    Budgets are in epochs; with `graphs` passes are CUDA graphs where the network allows it; `more`
+    are options of `Task`.
     """
     if metric is not None and goal is None:
         raise PangaeaError(
@@ -75,7 +77,7 @@ def fit_task(
     )
     return OwnTask(
         name,
-        _Fit(_build(model), train, validation, test, loss, metric, recipe, batch),
+        _Fit(_build(model), train, validation, test, loss, metric, recipe, batch, graphs),
         goal=minimize("loss") if goal is None else goal,
         baseline=baseline,
         budgets=budgets,
@@ -99,6 +101,7 @@ class _Fit:
     metric: Callable[[Tensor, Tensor], Any] | None
     recipe: CosineRecipe
     batch: int
+    graphs: bool  # record the passes through the network on a GPU, if they can be
 
     def __call__(
         self,
@@ -156,7 +159,7 @@ class _Fit:
         if any(isinstance(tensor, lazy) for tensor in (*model.parameters(), *model.buffers())):
             with torch.no_grad():
                 _outputs(model.eval(), inputs)  # shapes that only an input tells
-        if batches.even and device.type == "cuda":
+        if self.graphs and batches.even and device.type == "cuda":
             with half:
                 graphed(model, inputs)
         return model
@@ -232,9 +235,8 @@ class _Operated:
     def __call__(self, activation: Maker, inputs: Any) -> nn.Module:
         whole = isinstance(self.model, nn.Module)
         model = _checked(copy.deepcopy(self.model) if whole else self.model())
-        surgery = import_module("pangaea.activation.surgery")
         example = _on(inputs, next(iter(model.parameters())).device)
-        surgery.replace_activations(model, activation.function, activation.scope, example)
+        replace_activations(model, activation.function, activation.scope, example)
         return model
 
 

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import torch
 
-from pangaea.activation.module import Activation, Scope, Spec, resolve
-from pangaea.errors import PangaeaError, UnknownNameError, user_code_error
+from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.locating import user_code_error
 from pangaea.tasks.answer import take
 from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import PARTS, Task, Tell
@@ -32,7 +33,8 @@ class Maker:
     """
 
     def __init__(self, function: str, scope: str | None) -> None:
-        self.function, self.scope = function, scope
+        self.function = function
+        self.scope = cast("Scope | None", scope)
 
     def __call__(
         self, shape: int | tuple[int, ...] | None = None, channel_dim: int = 1
@@ -41,7 +43,7 @@ class Maker:
             raise PangaeaError(
                 "activation() makes a module, which is then called: act = activation(), act(x)"
             )
-        return Activation(self.function, cast("Scope | None", self.scope), shape, channel_dim)
+        return Activation(self.function, self.scope, shape, channel_dim)
 
 
 class OwnTask(Task):
@@ -57,7 +59,7 @@ class OwnTask(Task):
         train: Train,
         *,
         goal: Goal,
-        baseline: Spec = "relu",
+        baseline: FunctionLike = "relu",
         budgets: Mapping[str, int] | None = None,
         unit: str = "epochs",
         prepare: Callable[[], object] | None = None,
@@ -88,7 +90,7 @@ class OwnTask(Task):
             try:
                 self._prepare()
             except Exception as error:
-                raise user_code_error(f"prepare() of the task {self.name} failed", error) from error
+                raise user_code_error("prepare() failed", error, self.name) from error
 
     def train(
         self,
@@ -142,7 +144,7 @@ class OwnTask(Task):
             return {"failure": "out of memory", "detail": told}
         except (Exception, SystemExit) as error:
             function = given["activation"].function
-            raise user_code_error(f"train of {self.name} failed with {function}", error) from error
+            raise user_code_error(f"train failed with {function}", error, self.name) from error
         finally:
             if how.passing and how.checkpoints is not None:
                 shutil.rmtree(how.checkpoints, ignore_errors=True)

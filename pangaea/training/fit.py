@@ -134,7 +134,8 @@ def _of_the_function(message: str) -> str | None:
     """Torch's ways to say that a function cannot be trained here."""
     if "can't allocate memory" in message:
         return "out of memory"
-    if "derivative for" in message and "is not implemented" in message:
+    missing = "derivative for" in message and "is not implemented" in message
+    if missing or "marked with @once_differentiable" in message:
         return "not differentiable"
     return None
 

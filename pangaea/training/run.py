@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from pangaea.activation.module import Activation, Scope, Spec, resolve
+from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
 from pangaea.activation.normalized import fuse
 from pangaea.data.batches import TrainingBatches, judging_batches
 from pangaea.data.sets import DataSet
@@ -33,7 +33,7 @@ class Subject(Protocol):
     @property
     def data_set(self) -> DataSet: ...
 
-    def build(self, function: Spec, scope: Scope | None) -> nn.Module: ...
+    def build(self, function: FunctionLike, scope: Scope | None) -> nn.Module: ...
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """The mean over a batch of what is minimised."""
@@ -42,13 +42,13 @@ class Subject(Protocol):
         """The sum over a batch of that of which the score is the mean."""
 
 
-class Run:
+class Training:
     """A network in training: `advance` takes a step, until it is `done`."""
 
     def __init__(
         self,
         subject: Subject,
-        function: Spec,
+        function: FunctionLike,
         recipe: Recipe,
         seed: int,
         *,

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from pangaea.activation.module import Scope, Spec, resolve
+from pangaea.activation.module import FunctionLike, Scope, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.training import checkpoint
 from pangaea.training.how import How
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
-from pangaea.training.run import Run, Subject
+from pangaea.training.run import Subject, Training
 from pangaea.training.start import device_name
 
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
@@ -29,7 +29,7 @@ Progress = Callable[[float], None]  # told what part of the work is done, from 0
 
 def train_seeds(
     subject: Subject,
-    function: Spec,
+    function: FunctionLike,
     recipe: Recipe,
     seeds: Sequence[int],
     *,
@@ -76,7 +76,7 @@ class _Running:
     def __init__(
         self,
         subject: Subject,
-        function: Spec,
+        function: FunctionLike,
         recipe: Recipe,
         seed: int,
         scope: Scope | None,
@@ -85,7 +85,7 @@ class _Running:
         dtype: torch.dtype,
         how: How,
     ) -> None:
-        self.make: Callable[[], Run] = lambda: Run(
+        self.make: Callable[[], Training] = lambda: Training(
             subject,
             function,
             recipe,
@@ -118,9 +118,9 @@ class _Running:
         folder = None if how.checkpoints is None else Path(how.checkpoints)
         self.path = folder / f"seed-{seed}.checkpoint" if folder else None
         self.passing = how.passing
-        self.run: Run | None = None
+        self.run: Training | None = None
 
-    def start(self) -> Run:
+    def start(self) -> Training:
         self.run = self.make()
         if self.path is not None and (saved := self._saved(self.path)):
             self.run.restore(saved)

@@ -12,9 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-
-import psutil
 
 _MARK = "PANGAEA_WORKER"
 _LOOK_SECONDS = 0.2
@@ -39,23 +36,26 @@ def end_with_worker() -> "subprocess.Popen[bytes]":
     )
 
 
-def _marked(mark: str) -> Iterator[psutil.Process]:
+def _kill_marked(mark: str) -> bool:
+    """Returns if there were any."""
+    import psutil  # not above, for a driver without workers needs none
+
+    any_left = False
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.environ().get(_MARK) == mark:
-                yield process
+                any_left = True
+                process.kill()
+    return any_left
 
 
 def _main(worker: int, mark: str) -> None:
     while os.getppid() == worker:
         time.sleep(_LOOK_SECONDS)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(worker, signal.SIGKILL)
-    while (left := list(_marked(mark))) and time.monotonic() < deadline:
-        for process in left:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while _kill_marked(mark) and time.monotonic() < deadline:
         time.sleep(0.01)
 
 

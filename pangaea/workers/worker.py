@@ -17,6 +17,8 @@ def dask_setup(worker: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
     _watchers.append(end_with_worker())
+    # Dask marks its workers as daemons, which may have no children; a task's DataLoader wants some.
+    multiprocessing.current_process().daemon = False
 
 
 def die_with_parent() -> None:

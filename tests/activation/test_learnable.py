@@ -1,10 +1,13 @@
 """The learnable baselines: the paper's formulas and starting values."""
 
+import copy
+
 import pytest
 import torch
 
 import pangaea as pg
 from pangaea.activation.learnable import LEARNABLE
+from pangaea.errors import PangaeaError
 from pangaea.functions import catalog
 
 X = torch.linspace(-4, 4, 81, dtype=torch.float64)[:, None]
@@ -82,3 +85,19 @@ def test_every_parameter_learns_in_every_scope(name: str, scope: str) -> None:
 
 def test_the_catalog_leaves_out_exactly_these() -> None:
     assert set(LEARNABLE) == set(catalog.LEARNABLE)
+
+
+def test_baselines_can_be_keys_and_are_the_same_after_a_copy() -> None:
+    for baseline in LEARNABLE.values():
+        assert copy.deepcopy(baseline) == baseline
+        assert {baseline: 1}[copy.deepcopy(baseline)] == 1
+    assert len(set(LEARNABLE.values())) == len(LEARNABLE)
+    assert repr(LEARNABLE["prelu"]) == "Learnable('prelu')"
+
+
+def test_value_and_slope_at_parameters_of_ones_choice() -> None:
+    prelu = LEARNABLE["prelu"]
+    assert (prelu(-2.0, alpha=0.5), prelu.slope(-2.0, alpha=0.5)) == (-1.0, 0.5)
+    assert LEARNABLE["splash"](-2.0, down1=3.0) == 6.0
+    with pytest.raises(PangaeaError, match="no parameter of prelu is called 'beta'"):
+        prelu(1.0, beta=1.0)

@@ -1,5 +1,6 @@
 """What every exported operator is held to: float64 truth, value and slope, on the whole range."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -46,12 +47,15 @@ def tolerance(dtype: type) -> dict[str, float]:
 
 
 def check_unary(
-    name: str, dtype: type, evaluate: Evaluate, within: float | None = None, **limits: float
+    name: str,
+    dtype: type,
+    evaluate: Evaluate,
+    sizes: tuple[float, float] = (0, math.inf),
+    **limits: float,
 ) -> None:
-    """Value, and slope unless it is None, at every point, or at those within a distance of 0."""
+    """Value, and slope unless it is None, at 0 and at every point of such a size."""
     row, x, limits = OPERATORS[name], points(dtype), {**tolerance(dtype), **limits}
-    if within is not None:
-        x = x[np.abs(x) <= within]
+    x = x[(np.abs(x) >= sizes[0]) & (np.abs(x) <= sizes[1]) | (x == 0)]
     value, slope = evaluate(x)
     truth = np.array([row.value(p) for p in x.tolist()])
     by_x = np.array([row.slopes(p)[0] for p in x.tolist()])
@@ -89,7 +93,7 @@ def _check_slopes(
 
 
 def check_binary(
-    name: str, dtype: type, evaluate: Evaluate, within: float | None = None, **limits: float
+    name: str, dtype: type, evaluate: Evaluate, sizes: Any = None, **limits: float
 ) -> None:
     row, limits = OPERATORS[name], {**tolerance(dtype), **limits}
     a, b = np.array(PAIRS, dtype).T

@@ -156,3 +156,12 @@ def test_people_have_names_for_the_fixed_baselines() -> None:
     assert spelled("gelu") == "GELU"
     assert spelled("max(x, tanh(x))") == "max(x, tanh(x))"
     assert spelled("PReLU") == "PReLU"
+
+
+@pytest.mark.parametrize("name", sorted(LEARNABLE))
+def test_the_name_of_a_learnable_baseline_is_said_to_be_one(name: str) -> None:
+    with pytest.raises(pg.ParseError) as caught:
+        pg.parse(f" {name.upper()} ")
+    assert "did you mean" not in str(caught.value)
+    assert f"'{name}', a learnable baseline" in str(caught.value)
+    assert f'pangaea.Activation("{name}")' in str(caught.value)

@@ -7,6 +7,7 @@ import sys
 import pytest
 from hypothesis import given
 
+from pangaea.errors import PangaeaError
 from pangaea.functions.catalog import catalog, parse
 from pangaea.functions.equivalence import POINTS, equivalent, fingerprint
 from pangaea.functions.expression import Expression, Function
@@ -111,3 +112,17 @@ def test_rounding_never_separates_equal_functions() -> None:
         values = [f(x) for x in POINTS]
         if all(abs(v) < 1e100 for v in values):
             assert equivalent(Function(twice), f)
+
+
+def test_texts_and_names_will_do() -> None:
+    assert equivalent("relu", "max(x, 0)")
+    assert equivalent(parse("x*sigmoid(x)"), "swish")
+    assert not equivalent("relu", "prelu")
+    assert equivalent("prelu", "PReLU")
+    assert fingerprint("wrn-1") == fingerprint(catalog()["wrn-1"])
+
+
+@pytest.mark.parametrize("nothing", ["rellu(", 3, None])
+def test_what_is_no_function_has_no_fingerprint(nothing: object) -> None:
+    with pytest.raises(PangaeaError):
+        fingerprint(nothing)  # type: ignore[arg-type]

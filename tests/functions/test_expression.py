@@ -66,3 +66,16 @@ def test_wrong_trees_are_refused_with_the_reason() -> None:
         Function(parse("relu(elu(tanh(x)))").expression, ((), (0,), (0, 0), (0, 0, 0)))
     with pytest.raises(PangaeaError, match=r"no parameter of .* is called 'beta'"):
         parse("alpha*x")(1.0, beta=2.0)
+
+
+def test_reprs_are_short() -> None:
+    f = parse("alpha*tanh(x)")
+    assert repr(f) == "Function('alpha*tanh(x)')"
+    assert repr(f.expression) == "Expression('tanh(x)')"
+    longest = parse(" + ".join(["tanh(x)"] * 60))
+    assert len(repr(longest)) < 120
+    assert len(repr(longest.expression)) < 120
+
+
+def test_notebooks_show_the_formula() -> None:
+    assert parse("alpha*tanh(x)")._repr_latex_() == r"$\alpha \tanh(x)$"

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from scipy.stats import ttest_ind_from_stats
 
-from pangaea.functions.paper import FIGURES, Figure
+from pangaea.functions.paper import FIGURES, Printed
 
 RESULTS = [figure for figure in FIGURES if figure.table == "results"]
 BASELINES = [figure for figure in RESULTS if figure.group.endswith("-baseline")]
@@ -14,12 +14,12 @@ HALF_DIGIT = 0.005
 PRINTED = (0.0, 0.0, 0.0, 0.0)
 
 
-def result(name: str, network: str) -> Figure:
+def result(name: str, network: str) -> Printed:
     (figure,) = (f for f in RESULTS if (f.name, f.network) == (name, network))
     return figure
 
 
-def p_better(one: Figure, other: Figure, shift: tuple[float, ...] = PRINTED) -> float:
+def p_better(one: Printed, other: Printed, shift: tuple[float, ...] = PRINTED) -> float:
     """One-tailed Welch p that `one` beats `other`; `shift` moves mean, sd, mean, sd."""
     assert one.mean is not None
     assert one.sd is not None
@@ -38,7 +38,7 @@ def p_better(one: Figure, other: Figure, shift: tuple[float, ...] = PRINTED) -> 
     return float(test.pvalue)
 
 
-def p_range(one: Figure, other: Figure) -> tuple[float, float]:
+def p_range(one: Printed, other: Printed) -> tuple[float, float]:
     """The least and greatest p that the rounding of the printed figures leaves open."""
     corners = product((-HALF_DIGIT, HALF_DIGIT), repeat=4)
     values = [p_better(one, other, corner) for corner in corners]

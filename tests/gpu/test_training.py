@@ -11,7 +11,7 @@ import torch
 import pangaea as pg
 from pangaea.tasks.classification import Classification
 from pangaea.training import train as training
-from pangaea.training.run import Run
+from pangaea.training.run import Training
 from tests.random_images import small
 
 pytestmark = pytest.mark.gpu
@@ -19,9 +19,11 @@ A = "log(sigmoid(alpha*x)) * beta*asinh(x)"
 CUDA = torch.device("cuda", 0)
 
 
-def make(task: Classification, function: str, dtype: torch.dtype, compiled: bool = False) -> Run:
+def make(
+    task: Classification, function: str, dtype: torch.dtype, compiled: bool = False
+) -> Training:
     recipe = task.recipes["full"].compressed(3)
-    return Run(task, function, recipe, 0, device=CUDA, dtype=dtype, compiled=compiled)
+    return Training(task, function, recipe, 0, device=CUDA, dtype=dtype, compiled=compiled)
 
 
 @pytest.mark.parametrize("function", ["relu", A])

@@ -4,19 +4,19 @@ import pytest
 from torch import nn
 
 from pangaea.networks import network
-from pangaea.networks.layers import Shape
+from pangaea.networks.layers import Features
 
-Asked = Callable[[str, Shape], list[Shape]]
+Asked = Callable[[str, Features], list[Features]]
 
 
 @pytest.fixture
 def shapes() -> Asked:
     """The feature shapes a network asks activations for, in order."""
 
-    def ask(name: str, shape: Shape) -> list[Shape]:
-        asked: list[Shape] = []
+    def ask(name: str, shape: Features) -> list[Features]:
+        asked: list[Features] = []
 
-        def activation(features: Shape) -> nn.Module:
+        def activation(features: Features) -> nn.Module:
             asked.append(features)
             return nn.ReLU()
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import ActivationFactory, network, networks
-from pangaea.networks.layers import GlobalAveragePool, Shape
+from pangaea.networks.layers import Features, GlobalAveragePool
 
 State = dict[str, Tensor]
 
@@ -23,7 +23,7 @@ RESIDUAL = ["wrn-10-1", "wrn-10-2", "resnet-v1-8", "resnet-v2-11"]
 class PerNeuron(nn.Module):
     """An activation with a parameter for every neuron, which fits no other shape."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Features) -> None:
         super().__init__()
         self.alpha = nn.Parameter(torch.ones(shape))
 
@@ -63,14 +63,14 @@ def test_the_papers_names_come_in_order_and_all_of_them_build() -> None:
 @pytest.mark.parametrize("classes", [10, 100])
 @pytest.mark.parametrize(("name", "shape"), EVEN + ODD)
 def test_an_activation_is_built_for_the_very_shape_it_receives(
-    name: str, shape: Shape, classes: int
+    name: str, shape: Features, classes: int
 ) -> None:
     model = network(name, PerNeuron, classes=classes, shape=shape)
     assert model(torch.randn(2, *shape)).shape == (2, classes)
 
 
 @pytest.mark.parametrize(("name", "shape"), EVEN)
-def test_every_parameter_receives_a_gradient(name: str, shape: Shape) -> None:
+def test_every_parameter_receives_a_gradient(name: str, shape: Features) -> None:
     model = network(name, PerNeuron, classes=10, shape=shape)
     F.cross_entropy(model(torch.randn(8, *shape)), torch.arange(8)).backward()
     for parameter, value in model.named_parameters():
@@ -79,7 +79,7 @@ def test_every_parameter_receives_a_gradient(name: str, shape: Shape) -> None:
 
 
 @pytest.mark.parametrize(("name", "shape"), EVEN)
-def test_the_seed_alone_decides_the_weights(name: str, shape: Shape) -> None:
+def test_the_seed_alone_decides_the_weights(name: str, shape: Features) -> None:
     def weights(seed: int, activation: ActivationFactory) -> dict[str, Tensor]:
         torch.manual_seed(seed)
         state = network(name, activation, classes=10, shape=shape).state_dict()
@@ -111,7 +111,7 @@ def test_channels_last_changes_the_layout_and_nothing_else(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "shape"), EVEN)
-def test_stacked_seeds_train_under_vmap_as_they_do_alone(name: str, shape: Shape) -> None:
+def test_stacked_seeds_train_under_vmap_as_they_do_alone(name: str, shape: Features) -> None:
     seeds = 3
     alone = [network(name, PerNeuron, classes=10, shape=shape) for _ in range(seeds)]
     alone = [without_dropout(model).double() for model in alone]
@@ -146,7 +146,7 @@ def test_an_image_network_pools_before_it_classifies(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "shape"), EVEN)
 def test_dropout_acts_in_training_only_and_where_the_network_has_it(
-    name: str, shape: Shape
+    name: str, shape: Features
 ) -> None:
     model = network(name, lambda _: nn.SiLU(), classes=10, shape=shape)
     x = torch.randn(4, *shape)
@@ -217,7 +217,7 @@ def test_residual_networks_have_he_normal_weights_and_a_single_zero_bias_vector(
 
 
 @pytest.mark.parametrize(("name", "shape"), EVEN)
-def test_batch_norms_use_the_stated_constants(name: str, shape: Shape) -> None:
+def test_batch_norms_use_the_stated_constants(name: str, shape: Features) -> None:
     model = network(name, lambda _: nn.ReLU(), classes=10, shape=shape)
     norms = [m for m in model.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
     assert {(norm.eps, norm.momentum) for norm in norms} == (
@@ -257,7 +257,7 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
     ("name", "shape", "axes"),
     [("small-cnn", (3, 32, 32), "(channels, length)"), ("wrn-10-4", (1, 40), "height, width)")],
 )
-def test_inputs_of_the_wrong_kind_are_refused(name: str, shape: Shape, axes: str) -> None:
+def test_inputs_of_the_wrong_kind_are_refused(name: str, shape: Features, axes: str) -> None:
     with pytest.raises(PangaeaError) as error:
         network(name, lambda _: nn.ReLU(), classes=10, shape=shape)
     assert axes in str(error.value)

@@ -4,7 +4,7 @@ from torch import nn
 
 from pangaea.activation.normalized import Normalized
 from pangaea.networks import network
-from pangaea.networks.layers import Shape
+from pangaea.networks.layers import Features
 from pangaea.networks.resnet import BasicBlock, Bottleneck
 from tests.networks.conftest import Asked
 
@@ -66,7 +66,7 @@ def test_resnet_v2_has_one_activation_less_than_its_depth(shapes: Asked, depth: 
     asked = shapes(f"resnet-v2-{depth}", (3, 16, 16))
     blocks = (depth - 2) // 9
 
-    def stage(inner: int, size: int, inputs: Shape, outputs: int) -> list[Shape]:
+    def stage(inner: int, size: int, inputs: Features, outputs: int) -> list[Features]:
         inside = [(inner, size, size)] * 2
         return [inputs, *inside, *(blocks - 1) * [(outputs, size, size), *inside]]
 

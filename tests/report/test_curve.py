@@ -156,3 +156,13 @@ def test_a_picture_that_cannot_be_written_says_where(tmp_path: Path) -> None:
     with pytest.raises(PangaeaError, match=r"cannot write .*x\.png: No such file") as caught:
         png(nowhere, math.tanh, math.cosh, "tanh")
     assert str(nowhere) in str(caught.value)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 61, 80])
+@pytest.mark.parametrize("name", ["explosion", "jump", "tiny"])
+def test_a_plot_is_no_wider_than_the_terminal(name: str, columns: int) -> None:
+    plot = terminal(WILD[name], most=columns)
+    widths = {len(line) for line in plot.splitlines()}
+    assert max(widths) <= columns
+    assert columns > 70 or max(widths) == columns
+    assert plot.splitlines()[-1].split() == ["-5", "5"]

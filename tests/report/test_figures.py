@@ -417,3 +417,26 @@ def test_a_figure_is_one_decorated_function_and_no_other_edit(
         assert "luck" in pictures.figures([study])
     assert isinstance(plot.luck(paths["finished"]), go.Figure)
     del sys.modules["pangaea.report.figures.luck"]
+
+
+def test_a_function_is_drawn_from_itself_its_text_or_its_name() -> None:
+    f = parse("mul(logsigmoid(alpha*x), beta*asinh(x))")
+    for same in ("wrn-1", str(f), f.readable()):
+        assert shape(same) == shape(f)
+        assert graph(same) == graph(f)
+
+
+def test_a_learnable_baseline_is_drawn_by_its_name() -> None:
+    (value, slope) = shape("prelu")["data"]
+    i = value["x"].index(-1.25)
+    assert (value["y"][i], slope["y"][i]) == (-0.3125, 0.25)
+    drawn = shape("prelu", {"alpha": 0.5})["data"]
+    assert [line["y"][i] for line in drawn] == [-0.3125, 0.25, -0.625, 0.5]
+    with pytest.raises(PangaeaError, match="'prelu', a learnable baseline that no operators"):
+        graph("prelu")
+
+
+def test_what_is_no_function_is_not_drawn() -> None:
+    for draw in (shape, graph):
+        with pytest.raises(PangaeaError):
+            draw(3)  # type: ignore[arg-type]

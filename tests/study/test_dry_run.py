@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
@@ -89,7 +90,7 @@ def test_an_error_is_shown_with_their_lines_alone(path: Path) -> None:
         return activation() / 0  # type: ignore[no-any-return]
 
     message = refused(train, path, "the task mine cannot be searched on")
-    assert "train of mine failed with relu(x)" in message
+    assert "train failed with relu(x)" in message
     assert "in train" in message
     assert "TypeError" in message
     assert f"{os.sep}pangaea{os.sep}" not in message
@@ -215,9 +216,8 @@ def test_a_file_is_searched_on_interrupted_and_resumed(tmp_path: Path) -> None:
         assert len(study.table()) == 3
         assert study.settings.task == place
         assert {run["function"] for run in study.runs("test")} >= {"relu(x)"}
-        assert study.best(1)[0]["score"] == min(
-            row["score"] for row in study.table() if row["score"] is not None
-        )
+        means = [row["reranked"] for row in study.best(3)]
+        assert means == sorted(means)
 
 
 def test_workers_are_given_files_and_objects(tmp_path: Path) -> None:
@@ -225,11 +225,12 @@ def test_workers_are_given_files_and_objects(tmp_path: Path) -> None:
     with searched(written(tmp_path), tmp_path / "a.study", **more) as study:
         by_file = {run["function"]: run["score"] for run in study.runs("baseline")}
     assert all(score is not None for score in by_file.values())
-    x = torch.linspace(-2, 2, 32)
+    loader = DataLoader(TensorDataset(X), batch_size=32, num_workers=1)
 
     def train(activation: Any, budget: int, seed: int) -> dict[str, float]:
-        y = activation(shape=1)(x.unsqueeze(1)).squeeze(1)
-        return {"score": (y - x.abs()).square().mean().item(), "process": os.getpid()}
+        ((x,),) = loader  # which a process of its own brings
+        far = nn.functional.mse_loss(activation(shape=1)(x), x.abs())
+        return {"score": far.item(), "process": os.getpid()}
 
     with searched(task(train), tmp_path / "b.study", **more) as study:
         processes = {run["values"]["process"] for run in study.runs()}
@@ -309,7 +310,7 @@ def test_a_file_that_workers_do_not_see_is_found_by_the_dry_run(
         FILE.replace("{SCORE}", ERROR).replace("{GOAL}", "minimize('error')")
     )
     monkeypatch.syspath_prepend(folder)
-    with pytest.raises(PangaeaError, match="there is no module only_here here"):
+    with pytest.raises(PangaeaError, match="there is no module only_here, here or installed"):
         searched("only_here:task", tmp_path / "a.study", workers=None, cluster=by_hand.address)
     assert not (tmp_path / "a.study").exists()
 

@@ -16,6 +16,7 @@ from pangaea.functions.space import PRESETS
 from pangaea.settings import Declaration, declarations
 from pangaea.study.driver import chosen_settings
 from pangaea.study.settings import SCOPES, Settings, flat, known, read, settings, toml
+from pangaea.tasks import classification
 from pangaea.training.how import PRECISIONS, How
 from pangaea.workers.place import Place
 from tests.study.making import ACCURACY, LOSS
@@ -104,7 +105,7 @@ def test_the_default_task_is_small_and_the_others_are_the_papers() -> None:
     small = defaults()
     assert (small.task, small.strategy, small.candidates) == ("mnist1d", "thrifty", 200)
     assert (small.get("population"), small.get("sample")) == (20, 5)
-    for task in pg.tasks():
+    for task in classification.names():
         if task != "mnist1d":
             paper = defaults(task)
             assert (paper.strategy, paper.candidates) == ("evolution", 1000)

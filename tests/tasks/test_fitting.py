@@ -218,7 +218,6 @@ def test_arrays_keep_whole_numbers_and_become_single_precision() -> None:
 
 
 def test_a_model_or_a_builder_of_it_is_operated_on() -> None:
-    pytest.importorskip("pangaea.activation.surgery")
     model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     scores = {

@@ -216,12 +216,13 @@ def test_an_error_is_theirs_with_their_lines_and_none_of_ours(tmp_path: Path) ->
     with pytest.raises(UserCodeError) as caught:
         pg.evaluate("relu", f"{file}:task", runs=1)
     message = str(caught.value)
-    assert message.startswith("train of mine failed with relu(x):\n")
+    assert message.startswith("train failed with relu(x):\n")
     assert f'File "{file}", line 9, in train' in message
     assert f'File "{file}", line 6, in build' in message
     assert message.count("File ") == 2
     assert "RuntimeError" in message
-    assert caught.value.brief.endswith("(broken.py, line 6)")
+    assert "the code of mine fails: RuntimeError" in caught.value.brief
+    assert "(broken.py, line 6: return nn.Sequential" in caught.value.brief
     assert str(pickle.loads(pickle.dumps(caught.value))) == message
 
 
@@ -335,9 +336,9 @@ def place(tmp_path: Path) -> Callable[[str], str]:
 
 
 def test_errors_of_a_file_are_one_sentence_with_the_line(place: Callable[[str], str]) -> None:
-    with pytest.raises(PangaeaError, match=r"cannot be loaded: SyntaxError.*line 2"):
+    with pytest.raises(PangaeaError, match=r"is not Python: .*line 2"):
         pg.task(place("\ndef train(:\n"))
-    with pytest.raises(PangaeaError, match=r"task_file.py, line 3: a task's goal is maximize"):
+    with pytest.raises(PangaeaError, match=r"a task's goal is maximize.*line 3"):
         pg.task(
             place(
                 """\
@@ -347,7 +348,7 @@ def test_errors_of_a_file_are_one_sentence_with_the_line(place: Callable[[str], 
                 """
             )
         )
-    with pytest.raises(PangaeaError, match=r"cannot be loaded: SystemExit: 2, line 1"):
+    with pytest.raises(PangaeaError, match=r"fails: SystemExit: 2 .*line 1"):
         pg.task(place("raise SystemExit(2)"))
 
 

@@ -13,7 +13,7 @@ import pangaea as pg
 from pangaea.errors import PangaeaError
 from pangaea.training import train as training
 from pangaea.training.result import TrainingResult
-from pangaea.training.run import Run
+from pangaea.training.run import Training
 from tests.random_images import small
 from tests.training.runs import A, run, short, story
 
@@ -103,10 +103,10 @@ def test_a_finished_run_comes_back_at_once(
     done = pg.train("mnist1d", function, epochs=2, checkpoints=tmp_path)
     assert story(done) == story(run(function))
 
-    def never(self: Run) -> NoReturn:
+    def never(self: Training) -> NoReturn:
         raise AssertionError("a finished run is not run again")
 
-    monkeypatch.setattr(Run, "advance", never)
+    monkeypatch.setattr(Training, "advance", never)
     for _ in range(2):
         again = pg.train("mnist1d", function, epochs=2, checkpoints=tmp_path)
         assert story(again) == story(done)

@@ -20,7 +20,7 @@ from pangaea.data.sets import Arrays, Pair
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import networks
 from pangaea.tasks.classification import Classification
-from pangaea.training.run import Run
+from pangaea.training.run import Training
 from tests.random_images import small
 from tests.training.runs import A, run, short, story
 
@@ -358,10 +358,10 @@ def test_a_missing_gpu_is_said() -> None:
 
 
 def test_nothing_wrong_is_found_out_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(self: Run) -> NoReturn:
+    def never(self: Training) -> NoReturn:
         raise AssertionError("a step was taken")
 
-    monkeypatch.setattr(Run, "advance", never)
+    monkeypatch.setattr(Training, "advance", never)
     with pytest.raises(PangaeaError, match="from 0, got -1"):
         pg.train_seeds("mnist1d", "relu", "full", [0, 1, -1], epochs=1)
     with pytest.raises(UnknownNameError):

@@ -36,7 +36,7 @@ ALONE = Schedule(rows=16, each=1, least=1, most=1 << 20)
 _LONG, _LONG_ROWS = 32, 4
 
 
-class Form(NamedTuple):
+class Compiled(NamedTuple):
     """A function's steps, and Triton functions for its value and its gradients."""
 
     steps: tuple[Step, ...]
@@ -48,7 +48,7 @@ class Form(NamedTuple):
 
 
 @functools.cache
-def form(text: str) -> Form:
+def form(text: str) -> Compiled:
     """From a function's canonical text; what Triton compiles it keeps on disk."""
     import triton
     import triton.language as tl
@@ -64,7 +64,7 @@ def form(text: str) -> Form:
     file = f"<{text}>"
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
     exec(compile(code, file, "exec"), names)
-    return Form(steps, names["value"], names["pull"])
+    return Compiled(steps, names["value"], names["pull"])
 
 
 class Plan(NamedTuple):

@@ -12,11 +12,11 @@ class {title}(nn.Module):
     One set of parameters for the layer, for each channel (the last dimension) or for each neuron.
     """
 
-    scope: str = "{scope}"
+    per: str = "{scope}"
 
     @nn.compact
     def __call__(self, x):
-        shape = {{"layer": (), "channel": x.shape[-1:], "neuron": x.shape[1:]}}[self.scope]
+        shape = {{"layer": (), "channel": x.shape[-1:], "neuron": x.shape[1:]}}[self.per]
 {lines}
         return {name}(x, {arguments})
 '''

@@ -68,8 +68,8 @@ def bessel_i{order}e(x):
     size = ops.abs(x)
     low = ops.where(size < {fits.JOINT}, x, 0.0)
     near = ops.exp(-ops.abs(low)) * polynomial(NEAR, low * low){factor.replace("x", "low")}
-    inverse = 1 / ops.where(size < {fits.JOINT}, {fits.JOINT}, size)
-    far = {sign}ops.sqrt(inverse) * polynomial(FAR, inverse)
+    root = ops.rsqrt(ops.where(size < {fits.JOINT}, {fits.JOINT}, size))
+    far = {sign}root * polynomial(FAR, root * root)
     return ops.where(size < {fits.JOINT}, near, far)
 '''.replace("NEAR", f"I{order}_NEAR").replace("FAR,", f"I{order}_FAR,")
 

@@ -42,7 +42,7 @@ OPERATORS: dict[str, Notation] = {
             "softplus": "tf.nn.softplus",
             "softsign": "tf.nn.softsign",
             "div": "tf.math.divide_no_nan",
-            "pow": "tf.pow",
+            "pow": "power",
             "max": "tf.maximum",
             "min": "tf.minimum",
             "elish": "elish",
@@ -55,6 +55,12 @@ OPERATORS: dict[str, Notation] = {
 }
 
 DEFINITIONS = {
+    "power": '''
+def power(a, b):
+    """a ** b; no gradient by the base where b is 0, which TensorFlow's is NaN for at 0 ** 0."""
+    zero = tf.logical_and(b == 0, a == 0)
+    return tf.where(zero, tf.ones_like(a), tf.pow(tf.where(zero, tf.ones_like(a), a), b))
+''',
     "elish": """
 def elish(x):
     return tf.nn.elu(x) * tf.sigmoid(x)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
+from pangaea.activation.names import resolve
 from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
 from pangaea.report import texts
@@ -26,7 +27,7 @@ Parameters = dict[str, list[list[float]]]  # name to values by epoch and layer
 @figure(takes="function")
 def shape(function: Function | str, trained: Mapping[str, float] | None = None) -> Spec:
     """A function with its derivative; dotted as it starts, solid at its trained parameters."""
-    f = parse(function) if isinstance(function, str) else function
+    f: Any = resolve(function)
     at = dict(trained or {})
     moments: list[tuple[str, dict[str, float], Spec]] = [("", at, {"width": 2.5})]
     if at:
@@ -37,7 +38,9 @@ def shape(function: Function | str, trained: Mapping[str, float] | None = None) 
             ys = _sampled(f, values, slope=slope)
             seen += ys
             data.append(_line(name + ending, ys, {"color": colour, **line}))
-    values_shown = ", ".join(f"{_GREEK[name]} = {value:.3g}" for name, value in at.items())
+    values_shown = ", ".join(
+        f"{_GREEK.get(name, name)} = {value:.3g}" for name, value in at.items()
+    )
     return theme.figure(
         f.readable(),
         f"{values_shown} after training" if at else "",
@@ -252,17 +255,13 @@ def _by_epoch(name: str, kind: str, means: Mapping[int, float], line: Spec, hove
     }
 
 
-def _sampled(
-    f: Function, values: Mapping[str, float], *, slope: bool = False
-) -> list[float | None]:
+def _sampled(f: Any, values: Mapping[str, float], *, slope: bool = False) -> list[float | None]:
     return list(_kept(f, tuple(values.items()), slope))
 
 
 # A live page asks for the same few curves again and again: they are most of its work.
 @lru_cache(maxsize=2048)
-def _kept(
-    f: Function, values: tuple[tuple[str, float], ...], slope: bool
-) -> tuple[float | None, ...]:
+def _kept(f: Any, values: tuple[tuple[str, float], ...], slope: bool) -> tuple[float | None, ...]:
     measure = f.slope if slope else f
     ys = (measure(x, **dict(values)) for x in _XS)
     return tuple(float(f"{y:.4g}") if math.isfinite(y) else None for y in ys)

@@ -8,7 +8,7 @@ from pangaea.report import texts
 from pangaea.report.figures import On, figure, theme
 from pangaea.report.figures.theme import GREY, PALETTE, Spec, rounded, shown
 from pangaea.report.measures import time_unit
-from pangaea.report.records import Row, Snapshot, Step, names, steps
+from pangaea.report.records import Improvement, Row, Snapshot, names, steps
 from pangaea.tasks.goal import Goal
 
 _NONE_YET = "No candidate has been trained to its end yet."
@@ -22,7 +22,7 @@ class _Line(NamedTuple):
     study: Snapshot
     name: str
     colour: str
-    steps: list[Step]
+    steps: list[Improvement]
     at: list[float]  # where on the x axis each result stands, and 0 before the first
 
 
@@ -229,7 +229,7 @@ def _stars(line: _Line, end: float, worst: float, best: float, count: int) -> Sp
         return (goal.oriented(score) - worst) / (best - worst)
 
     taken = [] if level is None else [_Box(0, 1, height(level) - 0.02, 0.04)]
-    labelled: list[tuple[Step, str]] = []
+    labelled: list[tuple[Improvement, str]] = []
     last, *others = reversed(line.steps)
     for step in (last, *sorted(others, key=lambda step: -step.gain)):
         u, v = line.at[step.after] / end, height(step.row["score"])
@@ -262,7 +262,7 @@ def _stars(line: _Line, end: float, worst: float, best: float, count: int) -> Sp
 _MIRRORED = {"top left": "bottom left", "bottom right": "top right"}
 
 
-def _label(step: Step) -> str:
+def _label(step: Improvement) -> str:
     return theme.shortened(texts.formula(step.row["function"]), 48)
 
 

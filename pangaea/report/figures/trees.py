@@ -21,7 +21,7 @@ _FORMULA = 72  # letters
 @figure(On("details", 2, "half"), takes="function")
 def graph(function: Function | str) -> Spec:
     """The function's computation graph: from the inputs x at the bottom to f(x) at the top."""
-    f = parse(function) if isinstance(function, str) else function
+    f = function if isinstance(function, Function) else parse(function)
     across = _across(f.expression)
     at: dict[Place, tuple[float, float]] = {
         path: (across[path], -len(path)) for path, _ in f.expression.walk()

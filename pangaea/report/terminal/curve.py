@@ -8,6 +8,7 @@ from pangaea.errors import PangaeaError
 
 Curve = Callable[[float], float]
 
+_NARROWEST = 8
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 
@@ -15,11 +16,17 @@ def points(count: int, low: float = -5.0, high: float = 5.0) -> list[float]:
     return [low + (high - low) * i / (count - 1) for i in range(count)]
 
 
-def terminal(value: Curve, *, width: int = 60, height: int = 15) -> str:
-    """A plot in braille dots over [−5, 5], with the axes' ends labelled."""
+def terminal(value: Curve, *, width: int = 60, height: int = 15, most: int | None = None) -> str:
+    """A plot in braille dots over [−5, 5], with the axes' ends labelled.
+
+    It is as wide as asked for, but with its labels no wider than the `most` columns that there are.
+    """
+    low, high = frame([value(x) for x in points(2 * width)])
+    labels = [f"{high:.3g}", *[""] * (height - 2), f"{low:.3g}"]
+    margin = max(map(len, labels))
+    width = width if most is None else max(min(width, most - margin - 2), _NARROWEST)
     xs = points(2 * width)
     ys = [value(x) for x in xs]
-    low, high = frame(ys)
     cells = [[0] * width for _ in range(height)]
 
     def dot(column: int, y: float) -> None:
@@ -40,8 +47,6 @@ def terminal(value: Curve, *, width: int = 60, height: int = 15) -> str:
             steps = int(min(abs(y - previous) / (high - low), 1) * 4 * height)
             for k in range(1, steps):
                 dot(column, previous + (y - previous) * k / steps)
-    labels = [f"{high:.3g}", *[""] * (height - 2), f"{low:.3g}"]
-    margin = max(map(len, labels))
     lines = [
         f"{label:>{margin}} ┤" + "".join(chr(0x2800 + cell) for cell in row)
         for label, row in zip(labels, cells, strict=True)

@@ -12,9 +12,10 @@ from pangaea.functions.catalog import LEARNABLE, parse
 from pangaea.functions.counting import Split
 from pangaea.functions.expression import Expression, Function, Path
 from pangaea.functions.operators import OPERATORS
-from pangaea.functions.paper import Figure
+from pangaea.functions.paper import Printed
 from pangaea.functions.shape import shape
 from pangaea.functions.space import PAPER, PRESETS, Space
+from pangaea.report.terminal.columns import broken
 
 POINTS = (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0)
 
@@ -118,9 +119,9 @@ def alike() -> list[list[str]]:
     return list(groups.values())
 
 
-def catalog_table(figures: Sequence[Figure]) -> Table:
+def catalog_table(figures: Sequence[Printed]) -> Table:
     """A function with every accuracy that the paper prints of it."""
-    by_name: dict[str, list[Figure]] = {}
+    by_name: dict[str, list[Printed]] = {}
     for figure in figures:
         by_name.setdefault(figure.name, []).append(figure)
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -137,7 +138,7 @@ def catalog_table(figures: Sequence[Figure]) -> Table:
     return table
 
 
-def _accuracy(figure: Figure) -> str | None:
+def _accuracy(figure: Printed) -> str | None:
     if figure.mean is None:
         return None
     scope = f" per {figure.scope}" if figure.scope in ("layer", "neuron") else ""
@@ -148,11 +149,14 @@ def _accuracy(figure: Figure) -> str | None:
 
 
 def facts_table(
-    f: Shown, value: Callable[[float], float], slope: Callable[[float], float]
+    f: Shown, value: Callable[[float], float], slope: Callable[[float], float], width: int = 80
 ) -> Table:
+    """What there is to say of a function, in so many columns; its texts break between names."""
     seen = shape(value, slope)
+    shorter = f.simplified() if isinstance(f, Function) else f
     facts = {
         "function": f.readable(),
+        **({} if shorter == f else {"simplified": shorter.readable()}),
         "canonical": str(f),
         "LaTeX": f.latex(),
         "parameters": ", ".join(f.parameters) or "none",
@@ -164,7 +168,13 @@ def facts_table(
         facts["jumps"] = _places(seen.jumps)
     if seen.undefined:
         facts["undefined"] = "for some inputs (NaN)"
-    return _labelled(facts)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    room = width - max(map(len, facts)) - 2
+    for name, text in facts.items():
+        table.add_row(name, Text("\n".join(broken(text, room))))
+    return table
 
 
 def _bound(limit: float, side: str) -> str:

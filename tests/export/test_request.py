@@ -1,0 +1,149 @@
+"""What an export is asked for: names, values, and what it says to mistakes."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import pangaea as pg
+from pangaea.errors import PangaeaError
+from pangaea.export import TARGETS
+from tests.export.truth import SCOPES, execute, trained
+
+TEXTS = [target for target in TARGETS if target != "onnx"]
+
+
+def test_the_folder_is_the_list_of_targets() -> None:
+    wanted = "torch keras jax flax tensorflow numpy onnx c latex sympy json"
+    assert set(wanted.split()) <= set(TARGETS)
+
+
+@pytest.mark.parametrize("target", TEXTS)
+def test_the_formula_stands_in_every_text(target: str) -> None:
+    f = pg.parse("wrn-1")
+    text = pg.export(f, to=target)
+    assert isinstance(text, str)
+    assert (f.latex() if target == "latex" else f.readable()) in text
+    assert text.endswith("\n")
+    assert "pangaea" not in text
+
+
+def test_json_is_the_tree_as_plain_data() -> None:
+    data = json.loads(pg.export("wrn-1", to="json", parameters={"beta": 0.5}))
+    assert data["canonical"] == str(pg.parse("wrn-1"))
+    assert data["parameters"] == {"alpha": 1.0, "beta": 0.5}
+
+    def text(node: dict[str, Any]) -> str:
+        inputs = ", ".join(map(text, node.get("inputs", ())))
+        return (f"{node['times']}*" if "times" in node else "") + (
+            f"{node['operator']}({inputs})" if inputs else node["operator"]
+        )
+
+    assert text(data["tree"]) == data["canonical"]
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "expected"),
+    [
+        ("wrn-1", None, ("wrn_1", "Wrn1")),
+        ("sub(alpha*x, beta*tanh(gamma*x))", None, ("activation", "Activation")),
+        ("wrn-1", "MyBest", ("my_best", "MyBest")),
+        ("wrn-1", "f", ("f", "FActivation")),
+        ("wrn-1", "x", ("x_activation", "X")),
+        ("wrn-1", "lambda", ("lambda_activation", "Lambda")),
+        ("gelu", None, ("gelu_activation", "Gelu")),
+    ],
+)
+def test_names_are_the_catalogs_or_the_users_and_clash_with_nothing(
+    function: str, name: str | None, expected: tuple[str, str]
+) -> None:
+    exported = execute(pg.export(function, to="torch", name=name))
+    assert all(part in exported for part in expected)
+
+
+@pytest.mark.parametrize("name", ["swish", "tanh", "exp", "gelu", "relu", "pow"])
+def test_a_function_called_like_what_it_uses_still_works(name: str) -> None:
+    exported = execute(pg.export("swish(x) + gelu(x)", to="numpy", name=name))
+    names = [n for n in (name, f"{name}_activation") if n in exported]
+    value = exported[names[-1]](np.array([0.7]))
+    assert value == pytest.approx(pg.parse("swish(x) + gelu(x)")(0.7))
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize(
+    ("shape", "channel_dim"), [((3,), 1), ((3, 4, 5), 1), ((4, 3), -1), ((4, 3, 5), -2)]
+)
+def test_trained_values_travel_with_a_torch_source(
+    scope: str, shape: tuple[int, ...], channel_dim: int
+) -> None:
+    module = trained("wrn-1", scope, shape, channel_dim)
+    exported = execute(pg.export(module, to="torch"))["Wrn1"]()
+    x = torch.randn(2, *shape)
+    torch.testing.assert_close(exported(x), module(x))
+    for name, parameter in exported.named_parameters():
+        assert torch.equal(parameter.flatten(), getattr(module, name).flatten())
+
+
+def test_a_torch_module_has_any_shape_computes_half_in_float32_and_learns() -> None:
+    made = execute(pg.export("wrn-1", to="torch", parameters={"alpha": 0.5}))["Wrn1"]
+    module = made(shape=(3, 1, 1))
+    assert torch.equal(module.alpha.detach(), torch.full((3, 1, 1), 0.5))
+    x = torch.randn(8, 3, 4, 4)
+    half = x.bfloat16()
+    assert torch.equal(module(half), module(half.float()).bfloat16())
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.3)
+    target = 2 * module(x).detach()
+    losses = []
+    for _ in range(20):
+        loss = (module(x) - target).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]
+    assert module.state_dict().keys() == {"alpha", "beta"}
+
+
+def test_values_per_channel_stand_in_the_source() -> None:
+    values = {"alpha": [0.9, 1.1, 1.2], "beta": 0.5}
+    exported = execute(pg.export("wrn-1", to="numpy", parameters=values))
+    x = np.array([[-1.0, 0.5, 2.0]])
+    f = pg.parse("wrn-1")
+    expected = [f(v, alpha=a, beta=0.5) for v, a in zip(x[0], values["alpha"], strict=True)]
+    np.testing.assert_allclose(exported["wrn_1"](x)[0], expected)
+    assert "wrn_1_alpha[] = {0.9, 1.1, 1.2}" in str(pg.export("wrn-1", "c", parameters=values))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("wrn-1", "kears"), "did you mean keras"),
+        (("prelu", "torch"), "learnable baseline"),
+        ((pg.Activation("pau"), "torch"), "learnable baseline"),
+        ((torch.nn.ReLU(), "torch"), "got ReLU"),
+        ((pg.Activation("wrn-1"), "torch"), "no values yet"),
+        ((3, "torch"), "got int"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(arguments: tuple[Any, str], sentence: str) -> None:
+    with pytest.raises(PangaeaError, match=sentence):
+        pg.export(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"gamma": 1.0}, "no parameter of"),
+        ({"alpha": "1"}, "a number or a list"),
+        ({"alpha": float("inf")}, "finite"),
+        ({"alpha": [1.0, [2.0]]}, "even list"),
+        ({"alpha": []}, "even list"),
+        ({"alpha": [1.0, 2.0], "beta": [1.0]}, "one shape"),
+        ({"alpha": np.ones(200_000)}, "at most 100,000"),
+    ],
+)
+def test_wrong_values_are_said(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PangaeaError, match=sentence):
+        pg.export("wrn-1", to="torch", parameters=values)
