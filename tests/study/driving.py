@@ -41,7 +41,12 @@ class Driver:
     def end(self) -> str:
         """How it ended: `done`, or what was raised."""
         until(lambda: not self.alive)
-        return _outcome(self.study).read_text()
+        return self.outcome.read_text()
+
+    @property
+    def outcome(self) -> Path:
+        """Where it says how it ended, unless it was killed."""
+        return _outcome(self.study)
 
 
 class Drivers:
@@ -57,7 +62,10 @@ class Drivers:
         )
 
     def start(self, study: Path, judge: str, *arguments: Any, **how: Any) -> Driver:
-        """`judge` names one of `judges`, or is `real`; arguments are its first ones."""
+        """`judge` names one of `judges`, or is `real`; arguments are its first ones.
+
+        A search may be begun in a folder of its own; what else is said of it are its settings.
+        """
         assert self._process.stdin
         assert self._process.stdout
         _outcome(study).unlink(missing_ok=True)
@@ -98,7 +106,9 @@ def _drive(study: Path, judge: str, arguments: list[Any], how: Mapping[str, Any]
             places = ("workers", "cluster")
             driver.resume(study, judge=chosen, **{k: how[k] for k in places if k in how}).close()
         else:
-            driver.search(study=study, judge=chosen, **how).close()
+            given = dict(how)
+            os.chdir(given.pop("folder", "."))
+            driver.search(study=study, judge=chosen, **given).close()
         said = "done"
     except BaseException as error:
         said = f"{type(error).__name__}: {error}"

@@ -131,7 +131,7 @@ def once_then(file: Path, then: Judge, otherwise: Judge, job: Job) -> Result:
 
 
 def dying_once(folder: str, stage: str, share: float, job: Job) -> Result:
-    """Real training with a checkpoint after each step; the first run of a stage is killed midway.
+    """Real training with many checkpoints; the first run of a stage is killed midway.
 
     Every attempt at a run of the stage notes in the folder with what share of it done it began.
     """
@@ -139,7 +139,7 @@ def dying_once(folder: str, stage: str, share: float, job: Job) -> Result:
         return real(job)
     from pangaea.training import train
 
-    train.CHECKPOINT_SECONDS = 0.0
+    train.CHECKPOINT_SECONDS = 0.2
     first = Path(folder) / "killed"
     beginnings = Path(folder) / f"run-{job.run}"
     start = train._Running.start

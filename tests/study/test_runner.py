@@ -222,7 +222,9 @@ def test_without_a_timeout_there_is_no_limit(path: Path) -> None:
     assert [job.limit for job in judge.jobs] == [None]
 
 
-def test_no_folder_of_checkpoints_is_left_whatever_is_in_it(path: Path) -> None:
+def test_no_checkpoints_are_left_of_runs_that_failed_and_nothing_else_is_touched(
+    path: Path,
+) -> None:
     """A run that failed in the middle leaves its last checkpoint there."""
     with created(path) as study:
         made = runner(study)
@@ -232,3 +234,8 @@ def test_no_folder_of_checkpoints_is_left_whatever_is_in_it(path: Path) -> None:
         rest.touch()
         made.clear()
         assert not folder(study).exists()
+        theirs = folder(study) / "run-3" / "notes.txt"
+        theirs.parent.mkdir(parents=True)
+        theirs.touch()
+        made.clear()
+        assert theirs.exists()
