@@ -209,20 +209,19 @@ class Activation(nn.Module):
 
     def _aligned(self, parameter: Tensor, x: Tensor) -> tuple[int, ...]:
         """The shape in which parameters broadcast against the input, which has to fit."""
-        shape, sizes = tuple(parameter.shape), x.shape
+        shape = tuple(parameter.shape)
         if not shape:
             return shape
         if self.scope == "channel":
-            dim, dims = self.channel_dim, len(sizes)
+            dim, dims = self.channel_dim, x.ndim
             # A single dimension is one example's channels, without a batch.
             after = -1 - dim if dim < 0 else dims - 1 - dim if dims > 1 else 1 - dim
-            end = sizes[dims - 1 - after : dims - after] if 0 <= after < dims else ()
-            aligned = (*shape, *(1,) * after)
-        else:
-            end, aligned = sizes[max(len(sizes) - len(shape), 0) :], shape
-        if not tracing() and end != shape:
+            if not tracing() and not (0 <= after < dims and x.shape[-1 - after] == shape[0]):
+                raise self._misfit(shape, x)
+            return (*shape, *(1,) * after)
+        if not tracing() and x.shape[max(x.ndim - len(shape), 0) :] != shape:
             raise self._misfit(shape, x)
-        return aligned
+        return shape
 
     def _misfit(self, shape: tuple[int, ...], x: Tensor) -> PangaeaError:
         if self.scope == "channel":

@@ -47,7 +47,7 @@ def forward_mode() -> bool:
 
 def tracing() -> bool:
     """Is `torch.jit.trace` watching? It knows neither sizes nor functions of autograd's."""
-    return bool(torch.jit.is_tracing())  # type: ignore[no-untyped-call, attr-defined]
+    return torch._C._get_tracing_state() is not None
 
 
 def floating(x: Tensor) -> Tensor:
