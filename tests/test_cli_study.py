@@ -58,8 +58,8 @@ def test_a_search_ends_with_its_best_functions(searched: tuple[Path, Done]) -> N
     assert 'pangaea.Activation("' in done.stdout
     assert "\x1b" not in done.stdout
     with pg.open_study(path) as study:
-        assert len(study.history()) == 4
-        assert study.settings.epochs == 1
+        assert len(study.trials()) == 4
+        assert study.settings.budget == 1
 
 
 def test_top_shows_the_best_as_a_table_json_and_csv(searched: tuple[Path, Done]) -> None:
@@ -125,8 +125,7 @@ def test_general_functions_are_judged_on_the_tasks(searched: tuple[Path, Done]) 
     # The full recipe of the default task takes seconds; one function is enough to see it work.
     script = (
         "import json, sys; from pangaea.study.general import general;"
-        "judge = lambda job: [{'function': job.function, 'seed': s, 'accuracy': 50.0,"
-        " 'seconds': 1.0, 'finished': 1.0} for s in job.seeds];"
+        "judge = lambda job: {'score': 50.0, 'seconds': 1.0, 'finished': 1.0};"
         f"print(json.dumps(general([{str(path)!r}], workers=0, judge=judge)))"
     )
     done = subprocess.run(
@@ -222,4 +221,4 @@ def _begun(path: Path) -> bool:
     if not path.exists():
         return False
     with pg.open_study(path) as study:
-        return len(study.history()) > 2
+        return len(study.trials()) > 2

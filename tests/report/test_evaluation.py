@@ -192,7 +192,7 @@ def test_task_rows_tell_parameters_and_cost(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_task_of_another_kind_has_a_row_too(monkeypatch: pytest.MonkeyPatch) -> None:
     own = OwnTask(
         "mine",
-        lambda *_: 1.0,
+        lambda activation, budget, seed: 1.0,
         goal=minimize("loss"),
         budgets={"search": 5, "full": 50},
         unit="steps",
