@@ -150,7 +150,7 @@ def dying_once(folder: str, stage: str, share: float, job: Job) -> Result:
             file.write(f"{run.share}\n")
         return run
 
-    advance = train.Run.advance
+    advance = train.Training.advance
 
     def dying(run: Any) -> None:
         advance(run)
@@ -158,11 +158,11 @@ def dying_once(folder: str, stage: str, share: float, job: Job) -> Result:
             first.touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
-    train._Running.start, train.Run.advance = noting, dying  # type: ignore[method-assign]
+    train._Running.start, train.Training.advance = noting, dying  # type: ignore[method-assign]
     try:
         return real(job)
     finally:
-        train._Running.start, train.Run.advance = start, advance  # type: ignore[method-assign]
+        train._Running.start, train.Training.advance = start, advance  # type: ignore[method-assign]
 
 
 diverging = partial(failing_candidates, "diverged")

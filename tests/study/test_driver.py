@@ -133,13 +133,13 @@ def test_precision_and_time_limit_reach_every_run(path: Path) -> None:
 
 
 def test_precision_reaches_the_network(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dtypes, run = [], train.Run
+    dtypes, training = [], train.Training
 
     def noting(*args: Any, dtype: torch.dtype, **more: Any) -> Any:
         dtypes.append(dtype)
-        return run(*args, dtype=dtype, **more)
+        return training(*args, dtype=dtype, **more)
 
-    monkeypatch.setattr(train, "Run", noting)
+    monkeypatch.setattr(train, "Training", noting)
     given = {"candidates": 1, "rerank": False, "runs": 0, "workers": 0, "budget": 1}
     search("mnist1d", study=path, precision="bf16", **given).close()
     assert dtypes == [torch.bfloat16] * 4
