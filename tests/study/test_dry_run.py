@@ -298,13 +298,7 @@ def test_workers_started_by_hand_load_the_file(by_hand: ByHand, tmp_path: Path) 
         written(tmp_path), tmp_path / "a.study", workers=None, cluster=by_hand.address, watch=watch
     ) as study:
         assert len(study.trials()) == 3
-<<<<<<< HEAD
-    exposed, estimate = watch.notes
-    assert "run programs as you" in exposed
-    assert "on 2 workers" in estimate
-=======
     assert any("on 2 workers" in note for note in watch.notes)
->>>>>>> coretests
 
 
 def test_a_file_that_workers_do_not_see_is_found_by_the_dry_run(
