@@ -172,11 +172,12 @@ class Activation(nn.Module):
                 return
             self._build(tuple(first.shape), dtype=self._dtype(first.dtype))
         written = state_dict.get(prefix + state.KEY)
-        if written is not None and (said := state.read(written)) != str(self.function):
+        if written is not None and (text := state.read(written)) != str(self.function):
             # Torch tells no module whether `strict` was asked for.
             error_msgs.append(
-                f"{prefix[:-1] or 'the state'} is of the function {said}, not {self.function}; "
-                f"without the key {prefix}{state.KEY} its parameters are taken all the same."
+                f"{prefix[:-1] or 'the state'} is of the function {state.shown(text)}, "
+                f"not {state.shown(str(self.function))}; without the key {prefix}{state.KEY} "
+                "its parameters are taken all the same."
             )
         super()._load_from_state_dict(
             state_dict,

@@ -14,10 +14,14 @@ def written(text: str) -> Tensor:
 
 
 def read(state: Any) -> str:
-    """The text, fit to be shown; also of bytes that somebody cast to floats with the weights."""
+    """The text; also of bytes that somebody cast to floats with the weights."""
     try:
-        text = bytes(int(value) for value in state.flatten().tolist()).decode()
+        return bytes(int(value) for value in state.flatten().tolist()).decode()
     except (AttributeError, NotImplementedError, OverflowError, TypeError, ValueError):
         return "(unreadable)"
-    shown = text if text.isprintable() else repr(text)
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+def shown(text: str) -> str:
+    """A text from a file, inert and short."""
+    text = text if text.isprintable() else repr(text)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -78,9 +78,16 @@ def test_a_text_that_cannot_be_read_is_that_of_another_function(garbage: Any) ->
 
 
 def test_a_text_from_a_file_is_shown_inert_and_short() -> None:
-    shown = state.read(state.written("x\x1b[31m" + "y" * 1000))
+    shown = state.shown(state.read(state.written("x\x1b[31m" + "y" * 1000)))
     assert shown.isprintable()
     assert len(shown) <= 200
+
+
+def test_a_long_text_is_compared_as_a_whole() -> None:
+    long = " + ".join(["tanh(alpha*x)", *["tanh(x)"] * 50])
+    model(long).load_state_dict(model(long).state_dict())
+    with pytest.raises(RuntimeError, match="1 is of the function"):
+        model(long).load_state_dict(model(long + " + x").state_dict())
 
 
 def test_bytes_cast_with_the_weights_still_are_the_text() -> None:
