@@ -21,7 +21,8 @@ from pangaea.training.fit import AdamRecipe, Batches
 BYTES = 256
 STEPS = 20  # of an epoch
 _AT_ONCE = 64  # windows that are judged in one go
-_SMALL = AdamRecipe(epochs=50, rate=8e-3, weight_decay=0.1, betas=(0.9, 0.95), judge_every=10)
+# At twice this rate the same function's scores lie 0.03 to 0.06 bits apart, instead of 0.01.
+_SMALL = AdamRecipe(epochs=50, rate=4e-3, weight_decay=0.1, betas=(0.9, 0.95), judge_every=10)
 _LARGE = replace(_SMALL, epochs=100, rate=1e-3)
 
 
@@ -31,7 +32,7 @@ class Charlm(EmbeddedTask):
 
     name: str
     full: AdamRecipe = _SMALL
-    search_epochs: int = 15
+    search_epochs: int = 20
     context: int = 64
     batch: int = 8
     width: int = 48
