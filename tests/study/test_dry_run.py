@@ -298,7 +298,7 @@ def test_workers_started_by_hand_load_the_file(by_hand: ByHand, tmp_path: Path) 
         written(tmp_path), tmp_path / "a.study", workers=None, cluster=by_hand.address, watch=watch
     ) as study:
         assert len(study.trials()) == 3
-    assert "on 2 workers" in watch.notes[0]
+    assert "on 2 workers" in watch.notes[-1]
 
 
 def test_a_file_that_workers_do_not_see_is_found_by_the_dry_run(
