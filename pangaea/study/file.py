@@ -81,17 +81,21 @@ _REMOTE = (
 
 def check_free(path: Path) -> None:
     """Raise if there cannot be a new file."""
-    if not path.parent.is_dir():
-        raise PangaeaError(f"the folder {path.parent} does not exist: make it, or choose another")
+    _check_folder(path)
     if path.exists():
         raise PangaeaError(
             f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
         )
 
 
+def _check_folder(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise PangaeaError(f"the folder {path.parent} does not exist: make it, or choose another")
+
+
 def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connection, "Lock"]:
     """A new file, there at once and whole, or not at all; and the right to write it."""
-    check_free(path)
+    _check_folder(path)
     lock = Lock(path)
     try:
         check_free(path)
