@@ -86,7 +86,7 @@ class DryRun:
         )
 
     def _refuse_if_ignored(self) -> None:
-        """Two functions score alike to the last digit: by chance, or are they not used at all?"""
+        """Two functions score alike to the last digit: by luck, or are they not used at all?"""
         baseline, nothing = self._trained((self.task.baseline, _NOTHING), self.budget)
         self._check(self.task.baseline, baseline, strict=True)
         score = baseline["score"]
