@@ -69,8 +69,8 @@ class _Fused(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         needed = ctx.needs_input_grad[2], any(ctx.needs_input_grad[3:])
-        to_x, own = _pulled(ctx, gradient, needed, launch.backward)
-        return None, None, to_x, *own
+        to_x, to_parameters = _pulled(ctx, gradient, needed, launch.backward)
+        return None, None, to_x, *to_parameters
 
 
 # For those who trace: the same kernels as operators with a shape and a gradient.
@@ -112,8 +112,8 @@ def _pulled(
         to_x, *pulled = gradients(steps, x, parameters, ctx.shape, gradient)
         return to_x, [*pulled]
     to_x, rows = backward(gradient, x, parameters, ctx.function, ctx.shape, needed)
-    own: list[Tensor | None] = [None] * len(parameters)
+    to_parameters: list[Tensor | None] = [None] * len(parameters)
     if needed[1]:
         each = zip(restored(rows, x, ctx.shape).unbind(), parameters, strict=True)
-        own = [g.reshape(p.shape).to(p.dtype) for g, p in each]
-    return to_x if needed[0] else None, own
+        to_parameters = [g.reshape(p.shape).to(p.dtype) for g, p in each]
+    return to_x if needed[0] else None, to_parameters

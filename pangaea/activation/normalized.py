@@ -169,12 +169,14 @@ def _statistics(norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
 
     shape = (x.shape[1], *(1,) * (x.dim() - 2))
     x = dense(x, x, shape)
-    made = plan(x, shape, _MOMENTS)
-    adding = summing(made)
+    planned = plan(x, shape, _MOMENTS)
+    adding = summing(planned)
     found = x.new_empty(2, x.shape[1], dtype=torch.float32)
-    partial = found.new_empty(2, made.groups, made.at.sums)
+    partial = found.new_empty(2, planned.groups, planned.at.sums)
     with device_of(x):
-        kernels.moments[made.at.tiles * made.groups,](x, partial, *made.sizes, **made.constants)
+        kernels.moments[planned.at.tiles * planned.groups,](
+            x, partial, *planned.sizes, **planned.constants
+        )
         kernels.statistics[adding.programs,](
             x,
             partial,
@@ -183,7 +185,7 @@ def _statistics(norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
             norm.running_var,
             norm.num_batches_tracked,
             *adding.sizes,
-            made.at.inner,
+            planned.at.inner,
             x.numel() // x.shape[1],
             norm.momentum,
             **adding.constants,
@@ -196,9 +198,9 @@ def _value(layer: _Layer) -> Tensor:
 
     x, shortcut = layer.inputs
     y = torch.empty_like(x)
-    made = plan(x, layer.shape, form(layer.text).schedule(_FORWARD))
+    planned = plan(x, layer.shape, form(layer.text).schedule(_FORWARD))
     with device_of(x):
-        kernels.forward[made.at.tiles * made.groups,](
+        kernels.forward[planned.at.tiles * planned.groups,](
             x,
             shortcut,
             y,
@@ -206,10 +208,10 @@ def _value(layer: _Layer) -> Tensor:
             layer.epsilon,
             tuple(layer.parameters),
             layer.own,
-            *made.sizes,
+            *planned.sizes,
             VALUE=form(layer.text).value,
             SHORTCUT=layer.shortcut is not None,
-            **made.constants,
+            **planned.constants,
         )
     return y
 
@@ -222,13 +224,13 @@ def _pulled(
 
     x, shortcut = layer.inputs
     gradient, dz = dense(gradient, x, layer.shape), torch.empty_like(x)
-    made = plan(x, layer.shape, form(layer.text).schedule(BACKWARD))
-    adding, count = summing(made), 2 + len(layer.parameters)
+    planned = plan(x, layer.shape, form(layer.text).schedule(BACKWARD))
+    adding, count = summing(planned), 2 + len(layer.parameters)
     totals = layer.norm[0].new_empty(count, x.shape[1])
     factors = totals.new_empty(3, x.shape[1])
-    partial = totals.new_empty(count, made.groups, made.at.sums)
+    partial = totals.new_empty(count, planned.groups, planned.at.sums)
     with device_of(x):
-        kernels.backward[made.at.tiles * made.groups,](
+        kernels.backward[planned.at.tiles * planned.groups,](
             x,
             shortcut,
             gradient,
@@ -238,10 +240,10 @@ def _pulled(
             layer.epsilon,
             tuple(layer.parameters),
             layer.own,
-            *made.sizes,
+            *planned.sizes,
             PULL=form(layer.text).pull,
             SHORTCUT=layer.shortcut is not None,
-            **made.constants,
+            **planned.constants,
         )
         kernels.pulled[adding.programs, count](
             partial,
@@ -258,9 +260,9 @@ def _pulled(
             return None, to_shortcut, totals
         # Without a shortcut nobody needs dz any more.
         dx = dz if to_shortcut is None else torch.empty_like(x)
-        made = plan(x, layer.shape, _TO_INPUT)
-        kernels.to_input[made.at.tiles * made.groups,](
-            x, dz, dx, (layer.norm[0], *factors), *made.sizes, **made.constants
+        planned = plan(x, layer.shape, _TO_INPUT)
+        kernels.to_input[planned.at.tiles * planned.groups,](
+            x, dz, dx, (layer.norm[0], *factors), *planned.sizes, **planned.constants
         )
     return dx, to_shortcut, totals
 

@@ -48,11 +48,11 @@ def inspect(
 def _model(text: str) -> Any:
     from torch import nn
 
-    made = _called(text)
-    if not isinstance(made, nn.Module):
-        kind = type(made).__name__
+    model = _called(text)
+    if not isinstance(model, nn.Module):
+        kind = type(model).__name__
         raise PangaeaError(f"{text} is a {kind}; a torch.nn.Module or a function that makes one")
-    return made
+    return model
 
 
 def _example(text: str) -> Any:

@@ -72,11 +72,11 @@ def evaluate(
                     **given | _apart(given, form),
                 )
             )
-    found = evaluation.rows(judged, judged[0] if against is not None else None)
+    rows = evaluation.rows(judged, judged[0] if against is not None else None)
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps(rows, indent=2))
         return
-    console.print(evaluation.table(found), highlight=False)
+    console.print(evaluation.table(rows), highlight=False)
     say(f"\n{judged[0].goal.label(data)} on {task}, mean ± sample sd")
     if against is not None:
         say(
@@ -106,11 +106,11 @@ def tasks(
     """List the tasks, with their size, their cost and whether their data is here."""
     from pangaea.report.terminal import evaluation
 
-    found = evaluation.task_rows()
+    rows = evaluation.task_rows()
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps(rows, indent=2))
         return
-    console.print(evaluation.task_table(found), highlight=False)
+    console.print(evaluation.task_table(rows), highlight=False)
     say(
         "\nepochs and cost: in the search and the full recipe; the cost is the multiplications of "
         "one training run, forward and backward, in units of 10¹⁵. Data not here is downloaded on "

@@ -82,11 +82,11 @@ def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
         "test": reference,
         "seconds": baseline_seconds(study),
     }
-    found = []
+    results = []
     for row in [first, *study.best(count)]:
         tested = row["test"]
         against = None if row is first or not reference else reference
-        found.append(
+        results.append(
             row
             | {name: finite(row[name]) for name in ("reranked", "validation")}
             | {
@@ -97,7 +97,7 @@ def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
                 "p": welch(goal, tested, against) if tested and against else None,
             }
         )
-    return found
+    return results
 
 
 def _named(study: Snapshot, text: str) -> str:
@@ -147,10 +147,10 @@ def general(study: Snapshot) -> list[Row]:
         }
         for text, by_task in runs.items()
     ]
-    own = study.settings.task  # the one whose goal is known here
+    task = study.settings.task  # the one whose goal is known here
 
     def worth(row: Row) -> float:
-        score = row["scores"].get(own)
+        score = row["scores"].get(task)
         return -math.inf if score is None else study.goal.oriented(score)
 
     return sorted(rows, key=worth, reverse=True)
@@ -159,8 +159,8 @@ def general(study: Snapshot) -> list[Row]:
 def judged_table(study: Snapshot) -> dict[str, Any] | None:
     """The functions that were judged in the end, as a head and rows of texts; None if none was."""
     if study.general:
-        found = general(study)
-        tasks = list(dict.fromkeys(task for row in found for task in row["scores"]))
+        results = general(study)
+        tasks = list(dict.fromkeys(task for row in results for task in row["scores"]))
         head = ["function", *tasks, "runs", "failed"]
         cells = [
             [
@@ -169,7 +169,7 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
                 str(row["runs"]),
                 str(row["failures"]),
             ]
-            for row in found
+            for row in results
         ]
     else:
         head = [
@@ -228,9 +228,9 @@ def progress(study: Snapshot) -> str:
 
 
 def _extent(study: Snapshot) -> tuple[str, str]:
-    found = general(study)
-    tasks = {task for row in found for task in row["scores"]}
-    return _count(len(found), "function"), _count(len(tasks), "task")
+    results = general(study)
+    tasks = {task for row in results for task in row["scores"]}
+    return _count(len(results), "function"), _count(len(tasks), "task")
 
 
 def _count(number: int, noun: str) -> str:

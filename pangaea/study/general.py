@@ -90,8 +90,8 @@ def _on(tasks: Sequence[Task | str] | None, searched: Mapping[str, str]) -> dict
     """The tasks by the names under which runs are kept; those of the studies, if none are given."""
     if not tasks:
         return {name: known_task(name, study) for name, study in searched.items()}
-    chosen = [(settled(t) if isinstance(t, str) else name_of(t), find_task(t)) for t in tasks]
-    return dict(chosen)
+    pairs = [(settled(t) if isinstance(t, str) else name_of(t), find_task(t)) for t in tasks]
+    return dict(pairs)
 
 
 def _wanted(name: str, task: Task, member: _Member, seed: int) -> Wanted:

@@ -118,15 +118,15 @@ def forward(x: Tensor, parameters: Sequence[Tensor], function: str, shape: Seque
     y = torch.empty_like(x)
     if x.numel() == 0:
         return y
-    made = plan(x, shape, form(function).schedule(FORWARD if parameters else ALONE))
+    planned = plan(x, shape, form(function).schedule(FORWARD if parameters else ALONE))
     with device_of(x):
-        kernels.forward[made.at.tiles * made.groups,](
+        kernels.forward[planned.at.tiles * planned.groups,](
             x,
             y,
             tuple(ordered(p, x, shape) for p in parameters),
-            *made.sizes,
+            *planned.sizes,
             VALUE=form(function).value,
-            **made.constants,
+            **planned.constants,
         )
     return y
 
@@ -146,23 +146,23 @@ def backward(
     if x.numel() == 0:
         return to_x, totals.zero_()
     x, gradient = dense(x, x, shape), dense(gradient, x, shape)
-    made = plan(x, shape, form(function).schedule(BACKWARD if parameters else ALONE))
-    partial = totals.new_empty(totals.shape[0], made.groups, made.at.sums)
+    planned = plan(x, shape, form(function).schedule(BACKWARD if parameters else ALONE))
+    partial = totals.new_empty(totals.shape[0], planned.groups, planned.at.sums)
     with device_of(x):
-        kernels.backward[made.at.tiles * made.groups,](
+        kernels.backward[planned.at.tiles * planned.groups,](
             x,
             gradient,
             to_x,
             partial,
             tuple(ordered(p, x, shape) for p in parameters),
-            *made.sizes,
+            *planned.sizes,
             PULL=form(function).pull,
             TO_X=needed[0],
             TO_PARAMETERS=needed[1],
-            **made.constants,
+            **planned.constants,
         )
         if needed[1]:
-            adding = summing(made)
+            adding = summing(planned)
             kernels.add_up[adding.programs, len(parameters)](
                 partial, totals, *adding.sizes, **adding.constants
             )
@@ -177,10 +177,10 @@ class Summing(NamedTuple):
     constants: dict[str, int]
 
 
-def summing(made: Plan) -> Summing:
+def summing(planned: Plan) -> Summing:
     """Of what a kernel left behind that went over a tensor by this plan."""
-    at = made.at
-    rows = made.groups * at.sums // at.count
+    at = planned.at
+    rows = planned.groups * at.sums // at.count
     inner = at.inner // COLUMNS if at.uniform else at.inner
     # 1024 numbers at a time, as many of an owner as there are: 3 µs where torch.sum takes 4 to 9.
     tall = min(max(1 << (rows - 1).bit_length(), 8), 1024)
