@@ -1,4 +1,4 @@
-"""A data set, a network, a task, a strategy: one file each, and no other edit."""
+"""A data set, a network, a task, a strategy, an export: one file each, and no other edit."""
 
 import subprocess
 import sys
@@ -240,3 +240,15 @@ def test_what_was_added_is_gone_when_its_file_is(tmp_path: Path) -> None:
         with extended(package, folder):
             assert (strategies(), networks(), {*data_sets()}, pg.tasks()) != before
         assert (strategies(), networks(), {*data_sets()}, pg.tasks()) == before
+
+
+def test_an_export(add: Add) -> None:
+    add(
+        "pangaea.export.targets",
+        "shout",
+        """
+        def export(request):
+            return request.function.readable().upper() + "!"
+        """,
+    )
+    assert pg.export("tanh(x)", to="shout") == "TANH(X)!"

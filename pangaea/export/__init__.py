@@ -7,7 +7,6 @@ also what people call, `pg.export(f, to="jax")`, so it is a module that can be c
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,12 @@ if TYPE_CHECKING:
     from pangaea.export.request import Request
     from pangaea.functions.expression import Function
 
-_FOLDER = Path(__file__).parent / "targets"
-TARGETS = tuple(sorted(module.name for module in iter_modules([str(_FOLDER)])))
+_ROOM = "pangaea.export.targets"
+
+
+def targets() -> tuple[str, ...]:
+    """Where a function can go: the files of the folder `targets`."""
+    return tuple(sorted(module.name for module in iter_modules(import_module(_ROOM).__path__)))
 
 
 def export(
@@ -42,10 +45,10 @@ def export(
 
 
 def _target(name: str) -> Callable[["Request"], str | bytes]:
-    if name not in TARGETS:
-        raise UnknownNameError("export", name, TARGETS)
+    if name not in targets():
+        raise UnknownNameError("export", name, targets())
     target: Callable[[Request], str | bytes]
-    target = import_module(f"pangaea.export.targets.{name}").export
+    target = import_module(f"{_ROOM}.{name}").export
     return target
 
 
