@@ -8,7 +8,7 @@ import typer
 from pangaea.cli.app import app, say
 from pangaea.cli.language import FunctionText
 from pangaea.errors import PangaeaError
-from pangaea.export import targets
+from pangaea.export import destinations
 
 _PARAMETER = typer.Option(help="A value for it, instead of the 1 that training starts from.")
 
@@ -16,7 +16,9 @@ _PARAMETER = typer.Option(help="A value for it, instead of the 1 that training s
 @app.command("export", context_settings={"ignore_unknown_options": True})
 def export_function(
     function: FunctionText,
-    to: Annotated[str, typer.Option("--to", metavar="TARGET", help=", ".join(targets()) + ".")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="TARGET", help=", ".join(destinations()) + ".")
+    ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to a file.")
     ] = None,

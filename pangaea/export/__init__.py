@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ROOM = "pangaea.export.targets"
 
 
-def targets() -> tuple[str, ...]:
+def destinations() -> tuple[str, ...]:
     """Where a function can go: the files of the folder `targets`."""
     return tuple(sorted(module.name for module in iter_modules(import_module(_ROOM).__path__)))
 
@@ -45,8 +45,8 @@ def export(
 
 
 def _target(name: str) -> Callable[["Request"], str | bytes]:
-    if name not in targets():
-        raise UnknownNameError("export", name, targets())
+    if name not in destinations():
+        raise UnknownNameError("export", name, destinations())
     target: Callable[[Request], str | bytes]
     target = import_module(f"{_ROOM}.{name}").export
     return target

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import pangaea as pg
-from pangaea.export import targets
+from pangaea.export import destinations
 from pangaea.functions.operators import OPERATORS
 from tests.export.truth import (
     FUNCTIONS,
@@ -23,7 +23,7 @@ from tests.export.truth import (
     operator_text,
 )
 
-TABLES = [name for name in targets() if name not in ("json", "latex")]
+TABLES = [name for name in destinations() if name not in ("json", "latex")]
 
 
 @pytest.mark.parametrize("target", TABLES)

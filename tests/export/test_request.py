@@ -9,15 +9,15 @@ import torch
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.export import targets
+from pangaea.export import destinations
 from tests.export.truth import SCOPES, execute, trained
 
-TEXTS = [target for target in targets() if target != "onnx"]
+TEXTS = [target for target in destinations() if target != "onnx"]
 
 
 def test_the_folder_is_the_list_of_targets() -> None:
     wanted = "torch keras jax flax tensorflow numpy onnx c latex sympy json"
-    assert set(wanted.split()) <= set(targets())
+    assert set(wanted.split()) <= set(destinations())
 
 
 @pytest.mark.parametrize("target", TEXTS)
