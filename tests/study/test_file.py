@@ -171,7 +171,7 @@ def test_a_second_driver_is_refused_as_long_as_the_first_lives(
     assert f"is being searched by process {first.pid} on " in second.end()
     with pytest.raises(PangaeaError, match=f"is being searched by process {first.pid}"):
         Study.resume(path)
-    with pytest.raises(PangaeaError, match="exists: go on with `pangaea resume"):
+    with pytest.raises(PangaeaError, match=f"is being searched by process {first.pid}"):
         created(path)
     first.kill()
     assert drivers.start(path, "instant", workers=0).end() == "done"
