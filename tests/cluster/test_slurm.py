@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pangaea.study.stages import PROPOSED
 from pangaea.study.study import open_study
 from tests.cluster.drive import Driver, jobs_of_all, seconds_until
 from tests.cluster.slurm import NotHereError, queued, slurm
@@ -86,7 +87,7 @@ def test_an_interrupted_search_leaves_no_job_and_goes_on_without(machine, drive,
 
 def test_a_second_ctrl_c_waits_for_no_candidate(machine, drive, study):
     driver = drive(WORKERS=1, CANDIDATES=3, JUDGE_SECONDS=1000)
-    seconds_until(lambda: study.exists() and open_study(study).pending() != [])
+    seconds_until(lambda: study.exists() and open_study(study).pending(PROPOSED) != [])
     for _ in range(2):
         driver.process.send_signal(signal.SIGINT)
         time.sleep(0.5)
