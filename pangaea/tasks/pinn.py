@@ -36,7 +36,8 @@ class Pinn(EmbeddedTask):
     baseline = "tanh(x)"
     # Zero everywhere has an error of 1, the score 0.
     goal = minimize("log₁₀ relative error", failure=0.0, threshold=-0.1, digits=3)
-    full = AdamRecipe(epochs=40, rate=5e-3, clip=None, judge_every=4)
+    # The baseline's best: -1.66, -1.82, -2.00 and -1.97 at 5e-3, 1e-2, 2e-2 and 4e-2 (3 seeds).
+    full = AdamRecipe(epochs=40, rate=2e-2, clip=None, judge_every=4)
     search_epochs = 16
     defaults: Mapping[str, Any] = {
         "strategy": "thrifty",

@@ -27,7 +27,9 @@ class Tabular(EmbeddedTask):
     baseline = "relu(x)"
     # The mean predictor has 0; a function that is not better has learnt nothing.
     goal = maximize("R²", failure=0.0, threshold=0.5, digits=4)
-    full = AdamRecipe(epochs=50, rate=3e-3, weight_decay=1e-2, judge_every=10)
+    # Noise is learnt by heart with less decay: ReLU has 0.968, 0.980, 0.989 and 0.990 with 0.01,
+    # 0.1, 0.3 and 1, but 1 is too much for Softplus (0.890 instead of 0.996; 3 seeds).
+    full = AdamRecipe(epochs=50, rate=4e-2, weight_decay=0.3, judge_every=10)
     search_epochs = 20
     defaults: Mapping[str, Any] = {
         "strategy": "thrifty",
