@@ -24,14 +24,17 @@ def setting(
     names: Callable[[], Collection[str]] | None = None,
     former: str | None = None,
     score: bool = False,
+    several: bool = False,
+    later: bool = False,
 ) -> Any:
     """A field of a `Declared`: its default, what it means, and which values it may have.
 
     `names` gives the only values there are, `former` is what it was called before. A `score` is in
-    the terms of the task's goal.
+    the terms of the task's goal. `several` names are a text with commas, or a list.
+    What is changed `later`, when a study goes on, spoils nothing of it.
     """
     limits = {"least": least, "above": above, "most": most, "names": names}
-    about = {"help": help, "former": former, "score": score}
+    about = {"help": help, "former": former, "score": score, "several": several, "later": later}
     return field(default=default, metadata=about | limits)
 
 
@@ -101,6 +104,8 @@ def checked(declared: Declaration, value: Any) -> Any:
     name, limits = declared.name, declared.limits
     if value is None and type(None) in get_args(declared.hint):
         return None
+    if limits["several"] and isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
     if declared.kind is float and type(value) is int:
         value = float(value) if abs(value) < 1e300 else math.inf
     if type(value) is not declared.kind:

@@ -116,9 +116,10 @@ class Maker:
                     self.run("rerank", row["number"], row["function"], seed, 74.0)
         with self.study.transaction():
             rows = self.study.best(TESTED)
-            functions = {self.study.baseline: None} | {r["function"]: r["number"] for r in rows}
+            references = [self.study.baseline, *self.study.settings.further]
+            functions = dict.fromkeys(references) | {r["function"]: r["number"] for r in rows}
             for text, number in functions.items():
-                good = _BASELINE if text == self.study.baseline else 76.0
+                good = _BASELINE if text in references else 76.0
                 for seed in range(self.study.settings.runs):
                     self.run("test", number, text, seed, good)
 

@@ -12,7 +12,7 @@ from pangaea.functions.paper import FIGURES
 # Baselines with a shape of their own, not expressions of operators: see `activation.learnable`.
 LEARNABLE = ("prelu", "apl", "pau", "splash")
 
-# Fixed baselines as people write them in a sentence.
+# Baselines as people write them in a sentence.
 _SPELLED = {
     "relu": "ReLU",
     "elu": "ELU",
@@ -28,6 +28,10 @@ _SPELLED = {
     "swish": "Swish",
     "tanh": "Tanh",
     "pswish": "PSwish",
+    "prelu": "PReLU",
+    "apl": "APL",
+    "pau": "PAU",
+    "splash": "SPLASH",
 }
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
@@ -66,8 +70,24 @@ def parse(text: str) -> Function:
         raise
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """The functions in a text with commas between them, each by the text that a study keeps."""
+    texts: list[str] = []
+    depth = start = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth <= 0:
+            texts.append(text[start:place].strip())
+            start = place + 1
+    texts.append(text[start:].strip())
+    names = [t.lower() if t.lower() in LEARNABLE else str(parse(t)) for t in texts]
+    return tuple(dict.fromkeys(names))
+
+
 def spelled(text: str) -> str:
-    """What people call a function: `ReLU` for a fixed baseline, else its formula or the text."""
+    """What people call a function: `ReLU` for a baseline, else its formula or the text."""
+    if text.lower() in LEARNABLE:
+        return _SPELLED[text.lower()]
     try:
         function = parse(text)
     except ParseError:

@@ -118,7 +118,7 @@ class DryRun:
         """All that is trained, counted in candidates."""
         settings, full = self.settings, self.task.budgets["full"] / self.budget
         again = RERANKED * RERANK_RUNS if settings.rerank else 0
-        tests = (TESTED + 1) * settings.runs
+        tests = (TESTED + 1 + len(settings.further)) * settings.runs
         return settings.candidates + BASELINE_RUNS + full * (again + tests)
 
 

@@ -44,7 +44,8 @@ class Search:
         if self.settings.runs and self.trials:
             rows = standing(self.study, top(self.trials, RERANKED))[:TESTED]
             best = [self.trials[self._places[row["number"]]] for row in rows]
-            self._judge(TEST, best, self.settings.runs, baseline=True)
+            references = (self.study.baseline, *self.settings.further)
+            self._judge(TEST, best, self.settings.runs, references)
         self.runner.clear()
 
     def _evolve(self) -> None:
@@ -115,10 +116,10 @@ class Search:
         return self._bad >= max(_SUSPICIOUS, 2 * self.runner.engine.slots())
 
     def _judge(
-        self, stage: Stage, trials: Sequence[Trial], runs: int, *, baseline: bool = False
+        self, stage: Stage, trials: Sequence[Trial], runs: int, references: Sequence[str] = ()
     ) -> None:
         """Train each function so many times, with seeds that no other function has."""
-        functions: dict[str, int | None] = {self.study.baseline: None} if baseline else {}
+        functions: dict[str, int | None] = dict.fromkeys(references)
         for trial in trials:
             functions.setdefault(trial.text, trial.number)
         self.runner.complete(

@@ -9,6 +9,7 @@ from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.evolution import strategies
+from pangaea.functions.catalog import listed
 from pangaea.functions.space import PRESETS, Space, space
 from pangaea.settings import Declaration, Declared, checked, declarations, setting
 from pangaea.tasks.goal import Goal
@@ -25,11 +26,13 @@ class Settings(Declared):
     task: str = setting(
         DEFAULT, "What to search on: one of `pangaea tasks`, or your own, my_task.py:task."
     )
-    candidates: int = setting(1000, "C: functions to try.", least=1, most=10_000_000)
+    candidates: int = setting(1000, "C: functions to try.", least=1, most=10_000_000, later=True)
     strategy: str = setting("evolution", "How functions are proposed.", names=strategies.strategies)
     preset: str = setting("paper", "The space of functions to search.", names=lambda: PRESETS)
-    operators: str | None = setting(None, "Only these operators: relu,tanh,mul.")
-    exclude: str | None = setting(None, "None of these operators: bessel_i0e,bessel_i1e.")
+    operators: str | None = setting(None, "Only these operators: relu,tanh,mul.", several=True)
+    exclude: str | None = setting(
+        None, "None of these operators: bessel_i0e,bessel_i1e.", several=True
+    )
     scope: str | None = setting(
         None, "Where parameters are shared. Default: the paper's choice.", names=lambda: SCOPES
     )
@@ -42,16 +45,22 @@ class Settings(Declared):
     )
     seed: int = setting(0, "Of everything that is drawn.", least=0)
     timeout: float | None = setting(
-        None, "Seconds after which a candidate has failed.", above=0, most=1e9
+        None, "Seconds after which a candidate has failed.", above=0, most=1e9, later=True
     )
     precision: str | None = setting(
         None,
         "The numbers of the network. Default: bf16 on a GPU, fp32 elsewhere.",
         names=lambda: PRECISIONS,
     )
-    rerank: bool = setting(True, "Train the best ten again with the full budget.")
+    rerank: bool = setting(True, "Train the best ten again with the full budget.", later=True)
     runs: int = setting(
-        10, "Test runs of each of the best three; 0 for no test.", least=0, most=100_000
+        10, "Test runs of each of the best three; 0 for no test.", least=0, most=100_000, later=True
+    )
+    against: str | None = setting(
+        None,
+        "More functions in the test, beside the baseline: swish,gelu.",
+        several=True,
+        later=True,
     )
     tuning: strategies.Settings = field(default_factory=strategies.Settings)
 
@@ -60,6 +69,12 @@ class Settings(Declared):
         if not isinstance(self.tuning, strategies.strategy(self.strategy).settings):
             object.__setattr__(self, "tuning", strategies.strategy(self.strategy).settings())
         object.__setattr__(self, "tuning", replace(self.tuning, space=self._space()))
+        self.further  # noqa: B018 (what is no function is said now)
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The functions that are tested beside the baseline, by the texts that a study keeps."""
+        return () if self.against is None else listed(self.against)
 
     def _space(self) -> Space:
         return space(self.preset, self.operators, self.exclude)
@@ -95,6 +110,10 @@ def known(strategy: str | None = None) -> dict[str, Declaration]:
     )
     owners: list[type] = [Settings, *(one.settings for one in tuned)]
     return {d.name: d for owner in owners for d in declarations(owner)}
+
+
+LATER = tuple(d for d in declarations(Settings) if d.limits["later"])
+"""What may be another when a study goes on."""
 
 
 def _named(given: Mapping[str, Any]) -> dict[str, Any]:

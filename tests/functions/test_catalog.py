@@ -10,7 +10,7 @@ import pytest
 
 import pangaea as pg
 from pangaea.functions import paper
-from pangaea.functions.catalog import spelled
+from pangaea.functions.catalog import listed, spelled
 from pangaea.functions.operators import UNARY
 
 POINTS = (-6.0, -2.5, -1.0, -0.3, 0.0, 0.4, 1.0, 2.5, 6.0)
@@ -155,7 +155,18 @@ def test_people_have_names_for_the_fixed_baselines() -> None:
         assert name.replace(" ", "_").lower() in (figure.name, figure.name.replace("_", ""))
     assert spelled("gelu") == "GELU"
     assert spelled("max(x, tanh(x))") == "max(x, tanh(x))"
-    assert spelled("PReLU") == "PReLU"
+    assert spelled("prelu") == "PReLU"
+
+
+def test_several_functions_are_a_text_with_commas_between_them() -> None:
+    text = "swish, PReLU,max(x, tanh(x)), alpha*x,swish(x)"
+    assert listed(text) == ("swish(x)", "prelu", "max(x, tanh(x))", "alpha*x")
+
+
+@pytest.mark.parametrize("text", ["", "swish,", "swish,,gelu", "max(x", "swihs"])
+def test_what_is_no_list_of_functions_is_refused(text: str) -> None:
+    with pytest.raises(pg.ParseError):
+        listed(text)
 
 
 @pytest.mark.parametrize("name", sorted(LEARNABLE))

@@ -219,3 +219,47 @@ def test_a_study_of_an_earlier_schema_is_told_like_any_other(paths: dict[str, Pa
 def test_a_search_that_was_left_off_is_told_by_its_task(tmp_path: Path) -> None:
     with opened(make(tmp_path / "a.study", 30, done=7)) as study:
         assert progress(study).startswith("mnist1d: 7 of 30 candidates")
+
+
+# Functions that are tested beside the baseline.
+
+
+def test_further_functions_stand_between_the_baseline_and_the_best(tmp_path: Path) -> None:
+    with opened(make(tmp_path / "a.study", against="swish,prelu")) as study:
+        shown = [(row["readable"], len(row["test"]), row["p"]) for row in rows(study)[:3]]
+        judged = findings.tested(study)
+        told = headline(study)["sentence"]
+        swish = study.scores("test")["swish(x)"]
+        best = study.best(1)[0]["test"]
+        how_far = state(study)
+    assert [name for name, _, _ in shown] == ["ReLU", "Swish", "PReLU"]
+    assert [n for _, n, _ in shown] == [3, 3, 3]
+    assert shown[0][2] is None
+    assert shown[1][2] == welch(study.goal, swish, study.scores("test")[RELU])
+    assert [row["readable"] for row in judged[:3]] == ["ReLU", "Swish", "PReLU"]
+    assert len(judged) == 6
+    gain = fmean(best) - fmean(swish)
+    assert f"; {gain:.2f} points better than Swish's {fmean(swish):.2f}" in told
+    assert how_far == "finished"
+
+
+def test_a_function_that_was_also_found_stands_where_it_was_found(tmp_path: Path) -> None:
+    path = make(tmp_path / "a.study")
+    with opened(path) as study:
+        first = study.best(1)[0]["function"]
+    with opened(make(tmp_path / "b.study", against=first)) as study:
+        shown = rows(study)
+    assert [row["function"] for row in shown].count(first) == 1
+    assert [row["number"] > 0 for row in shown] == [False, True, True, True]
+
+
+def test_tests_of_functions_that_are_no_longer_the_best_do_not_count(tmp_path: Path) -> None:
+    with Maker(tmp_path / "a.study", candidates=20) as maker:
+        maker.baseline()
+        maker.search()
+        with maker.study.transaction():
+            for seed in range(100):
+                maker.run("rerank", None, "tanh(x)", seed, 50.0)
+                maker.run("test", None, "tanh(x)", seed, 50.0)
+    with opened(tmp_path / "a.study") as study:
+        assert state(study) == f"rerank: 0 of {2 * len(study.best(10))} runs"

@@ -220,6 +220,21 @@ def test_the_score_of_a_candidate_is_of_its_largest_budget_and_breeds(
     assert rows[2]["parent"] == 1
 
 
+# The test.
+
+
+def test_further_functions_are_tested_as_often_as_the_best(path: Path) -> None:
+    given = SMALL | {"runs": 4, "against": "swish, prelu,relu"}
+    with created(path, **given) as study:
+        run(study)
+        tests = study.scores("test")
+        best = {row["function"] for row in study.best(3)}
+        numbers = {row["function"]: row["candidate"] for row in study.runs("test")}
+    assert {*tests} == {"relu(x)", "swish(x)", "prelu"} | best
+    assert {len(scores) for scores in tests.values()} == {4}
+    assert {numbers[text] for text in ("relu(x)", "swish(x)", "prelu")} == {None}
+
+
 # What goes wrong.
 
 
@@ -323,7 +338,7 @@ def test_no_two_runs_share_a_seed_between_functions_or_stages(path: Path, promot
     with created(path, **given) as study:
         run(study)
         runs = study.runs()
-    assert {row["stage"] for row in runs} == {*STAGES} - {"general"}
+    assert {row["stage"] for row in runs} == {*STAGES} - {"general", "evaluation"}
     assert len(runs) == 3 + 60 + 20 + 16
     assert len({row["seed"] for row in runs}) == len(runs)
 

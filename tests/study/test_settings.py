@@ -190,6 +190,20 @@ def test_thresholds_are_in_the_goal_s_terms_and_turned_round_for_the_strategy() 
     assert flat({"threshold": 0.5}).get("threshold") == 0.5
 
 
+def test_a_list_will_do_for_several_names() -> None:
+    told = flat(
+        {"operators": ["relu", "tanh", "mul"], "against": ["swish", pg.parse("max(x, -x)")]}
+    )
+    assert told.operators == "relu,tanh,mul"
+    assert told.further == ("swish(x)", "max(x, negative(x))")
+    assert flat({}).further == ()
+
+
+def test_a_function_to_be_tested_that_is_none_is_said_at_once() -> None:
+    with pytest.raises(pg.ParseError, match="did you mean swish"):
+        flat({"against": "gelu,swishh"})
+
+
 def test_a_whole_number_will_do_for_a_number() -> None:
     told = defaults(threshold=30, timeout=5)
     assert (type(told.get("threshold")), told.get("threshold")) == (float, 30.0)
