@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pangaea.report import plot as plot
     from pangaea.study.driver import resume as resume
     from pangaea.study.driver import search as search
+    from pangaea.study.evaluation import evaluate as evaluate
     from pangaea.study.study import Study as Study
     from pangaea.study.study import open_study as open_study
     from pangaea.tasks.evaluate import Evaluation as Evaluation
-    from pangaea.tasks.evaluate import evaluate as evaluate
     from pangaea.tasks.evaluate import train as train
     from pangaea.tasks.evaluate import train_seeds as train_seeds
     from pangaea.tasks.finding import task as task
@@ -57,7 +57,7 @@ _HOME = {
     "Study": "study.study",
     "Task": "tasks.own",
     "catalog": "functions.catalog",
-    "evaluate": "tasks.evaluate",
+    "evaluate": "study.evaluation",
     "equivalent": "functions.equivalence",
     "export": "export",
     "fingerprint": "functions.equivalence",

@@ -69,7 +69,7 @@ def test_imports_point_only_upwards(module: Path) -> None:
         ("from pangaea.cli import app\nimport pangaea.study.study", {"cli", "study"}),
         ("from pangaea import search", {"study"}),
         ("from pangaea import plot", {"report"}),
-        ("import pangaea\npangaea.evaluate('relu')", {"tasks"}),
+        ("import pangaea\npangaea.train('mnist1d', 'relu')", {"tasks"}),
         ("from pangaea import errors, __version__", {"errors"}),
         ("import torch\nfrom torch import nn", set()),
     ],

@@ -14,12 +14,16 @@ from pangaea.cli.app import app, console, say
 from pangaea.cli.options import Groups, with_options
 from pangaea.settings import declarations
 from pangaea.study.runner import Watch
-from pangaea.study.settings import Settings, known
+from pangaea.study.settings import LATER, Settings, known
 from pangaea.study.study import Study
 from pangaea.workers.place import Place
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study's file.")]
 PLACE: Groups = {"Where it runs": declarations(Place)}
+# What is not given stays as it is.
+CHANGES: Groups = {
+    "What changes": [d if d.kind is bool else d._replace(default=None) for d in LATER]
+}
 SETTINGS: Groups = {
     "The search": declarations(Settings),
     "The strategy": [d for d in known().values() if d not in declarations(Settings)],
@@ -69,13 +73,15 @@ def search(
 
 
 @app.command()
-@with_options(PLACE)
+@with_options(CHANGES | PLACE)
 def resume(given: dict[str, Any], study: StudyFile) -> None:
-    """Go on with a search where it was stopped."""
+    """Go on with a search where it was stopped; with more --candidates also where it ended."""
     from pangaea.study import driver
 
     place = _place(given)
-    _watched(study, place, lambda watch: driver.resume(study, watch=watch, **asdict(place)))
+    _watched(
+        study, place, lambda watch: driver.resume(study, watch=watch, **given, **asdict(place))
+    )
 
 
 def _place(given: dict[str, Any]) -> Place:

@@ -16,11 +16,13 @@ from pangaea.study.file import check_free
 from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.search import Search
 from pangaea.study.settings import Settings
+from pangaea.study.stages import PROPOSED
 from pangaea.study.study import Run, Study
 from pangaea.tasks.finding import built_in, name_of
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.own import OwnTask
 from pangaea.tasks.task import DEFAULT, Task
+from pangaea.training.how import How
 from pangaea.workers import parcel
 from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
@@ -81,23 +83,49 @@ def resume(
 ) -> Study:
     """Go on with a study where it was stopped, here or on another machine.
 
-    A task that was given as an object, and stands in no file, is given again.
+    A task that was given as an object, and stands in no file, is given again. `given` says where
+    it runs, and what is to be another from now on: with more `candidates` a finished study goes on;
+    `runs`, `against`, `rerank` and `timeout` may change, too.
     """
-    unknown = given.keys() - _PLACE
-    if unknown:
-        raise TypeError(f"resume() got an unexpected keyword argument {min(unknown)!r}")
-    place = Place(**given)
+    place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     with Study.open(study) as opened:
         name = opened.settings.task
         on = known_task(name, study) if task is None else find_task(task)
         _check_same(opened, on)
+        settings = _changed(opened, given)
     return _drive(
         on,
         place,
         judging(judge, {} if task is None else carried(on, name), place),
         watch or _Calling(callback),
-        lambda: Study.resume(study),
+        lambda: _resumed(study, settings),
     )
+
+
+def _changed(study: Study, given: dict[str, Any]) -> Settings:
+    """The study's settings with these changes, which must be of those that it can go on with."""
+    names = [declared.name for declared in told.LATER]
+    if fixed := given.keys() - {*names}:
+        if not fixed <= told.known().keys():
+            raise TypeError(f"resume() got an unexpected keyword argument {min(fixed)!r}")
+        raise PangaeaError(
+            f"{min(fixed)} cannot change while a study goes on; {', '.join(names)} can"
+        )
+    settings = told.flat(study.settings.as_dict() | given)
+    tried = study.asked(PROPOSED)
+    if settings.candidates < min(tried, study.settings.candidates):
+        raise PangaeaError(
+            f"{study.path} has tried {tried} candidates already: candidates must be at least "
+            f"{tried}, got {settings.candidates}"
+        )
+    return settings
+
+
+def _resumed(path: Path | str, settings: Settings) -> Study:
+    study = Study.resume(path)
+    if settings != study.settings:
+        study.change(settings)
+    return study
 
 
 def chosen_settings(
@@ -188,7 +216,8 @@ def runner(study: Study, workers: Any, watch: Watch, stop: Stop) -> Runner:
     seconds = None
     if settings.timeout is not None:
         seconds = settings.timeout / (settings.budget or study.task["budgets"]["search"])
-    return Runner(study, workers, watch, stop, precision=settings.precision, seconds=seconds)
+    how = How(precision=settings.precision)
+    return Runner(study, workers, watch, stop, how=how, seconds=seconds)
 
 
 def free_name(task: str) -> Path:

@@ -76,12 +76,12 @@ class Runner:
         watch: Watch,
         stop: Stop,
         *,
-        precision: str | None = None,
+        how: How | None = None,
         seconds: float | None = None,
     ) -> None:
         """`seconds` are the time limit for each unit of budget."""
         self.study, self.engine, self.watch, self.stop = study, engine, watch, stop
-        self._how, self._seconds = How(precision=precision), seconds
+        self._how, self._seconds = how or How(), seconds
         self._folder = study.path.absolute().with_name(study.path.name + ".checkpoints")
         self._running: dict[int, Run] = {}
 

@@ -17,6 +17,7 @@ PROMOTION = Stage("promotion", "search", "validation", "searching", proposed=Tru
 RERANK = Stage("rerank", "full", "validation", "training the best again")
 TEST = Stage("test", "full", "test", "testing the best")
 GENERAL = Stage("general", "full", "validation", "judging on every task")
+EVALUATION = Stage("evaluation", "full", "test", "judging")
 
-STAGES = {s.name: s for s in (BASELINE, SEARCH, PROMOTION, RERANK, TEST, GENERAL)}
+STAGES = {s.name: s for s in (BASELINE, SEARCH, PROMOTION, RERANK, TEST, GENERAL, EVALUATION)}
 PROPOSED = tuple(stage.name for stage in STAGES.values() if stage.proposed)

@@ -118,6 +118,15 @@ class Study:
         """What is recorded inside is on the disk, all of it, when it ends."""
         return file.transaction(self._connection, self.path)
 
+    def change(self, settings: Settings) -> None:
+        """Go on with other settings, which those who look at the study see, too."""
+        with self.transaction():
+            self._connection.execute(
+                "update about set value = ? where name = 'settings'",
+                (json.dumps(settings.as_dict()),),
+            )
+        self.settings = settings
+
     def add(self, number: int, proposal: Proposal) -> None:
         """Record a candidate."""
         self._connection.execute(

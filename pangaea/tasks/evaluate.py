@@ -4,6 +4,7 @@ import hashlib
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from pangaea.activation.module import FunctionLike, Scope, resolve
@@ -12,6 +13,7 @@ from pangaea.tasks.classification import Classification
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import DEFAULT, Task
+from pangaea.training import checkpoint
 from pangaea.training.how import How
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
@@ -72,15 +74,13 @@ def evaluate(
     Every run has a seed of its own, drawn from `seed` and the function, so that two evaluations are
     independent. `how`: device, precision, compile, checkpoints.
     """
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise PangaeaError(f"a function is judged by at least one run, got {runs!r}")
-    on, budget = _budgeted(find_task(task), recipe, epochs)
+    on, budget = budgeted(find_task(task), recipe, epochs)
     text = str(resolve(function))
     results = on.train_seeds(
         text,
         scope,
         budget,
-        own_seeds(seed, text, runs),
+        own_seeds(seed, text, checked_runs(runs)),
         data,
         progress or (lambda share: None),
         way(**how),
@@ -116,7 +116,7 @@ def train_seeds(
     Scores are of the last epoch on `data`, which is validation or test. With a folder for
     `checkpoints`, the same call after an interruption goes on where it was.
     """
-    on, budget = _budgeted(find_task(task), recipe, epochs)
+    on, budget = budgeted(find_task(task), recipe, epochs)
     tell = progress or (lambda share: None)
     return on.train_seeds(str(resolve(function)), scope, budget, seeds, data, tell, way(**how))
 
@@ -134,7 +134,10 @@ def way(**given: Any) -> How:
         for name in ("device", "checkpoints")
         if given.get(name) is not None and not isinstance(given[name], str)
     }
-    return How(**given | texts)
+    how = How(**given | texts)
+    if how.checkpoints is not None:
+        checkpoint.check(Path(how.checkpoints))
+    return how
 
 
 def own_seeds(seed: int, function: str, runs: int) -> list[int]:
@@ -145,7 +148,13 @@ def own_seeds(seed: int, function: str, runs: int) -> list[int]:
     return [int.from_bytes(hashlib.sha256(t.encode()).digest()[:4]) >> 1 for t in texts]
 
 
-def _budgeted(task: Task, recipe: Recipe | str, epochs: int | None) -> tuple[Task, int]:
+def checked_runs(runs: int) -> int:
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise PangaeaError(f"a function is judged by at least one run, got {runs!r}")
+    return runs
+
+
+def budgeted(task: Task, recipe: Recipe | str, epochs: int | None) -> tuple[Task, int]:
     """The task with its recipe, and how long to train."""
     if isinstance(task, Classification):
         task = task.with_recipe(recipe)

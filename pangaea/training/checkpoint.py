@@ -5,6 +5,7 @@ import io
 import json
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import torch
@@ -13,6 +14,19 @@ from pangaea.errors import PangaeaError
 from pangaea.files import replacing
 
 _HEADER = b"pangaea checkpoint 1\n"
+
+
+def check(folder: Path) -> None:
+    """Raise if nothing can be kept there: before a run, not after its first two minutes."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise PangaeaError(
+            f"no checkpoints can be kept in {folder}: {error.strerror or error}; choose another "
+            "folder"
+        ) from error
 
 
 def save(path: Path, identity: dict[str, Any], state: dict[str, Any]) -> None:

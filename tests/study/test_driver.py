@@ -77,6 +77,41 @@ def test_resuming_a_finished_study_does_nothing_and_at_once(path: Path) -> None:
     assert table(path) == before
 
 
+def test_a_finished_study_goes_on_to_more_candidates(tmp_path: Path) -> None:
+    whole, longer = tmp_path / "whole.study", tmp_path / "longer.study"
+    searched(whole, candidates=50, **SMALL)
+    searched(longer, candidates=30, **SMALL)
+    resume(longer, workers=0, judge=instant, candidates=50).close()
+    assert table(longer) == table(whole)
+    with Study.open(longer) as study:
+        assert study.settings.candidates == 50
+
+
+def test_a_study_that_goes_on_tests_what_is_best_in_the_end(path: Path) -> None:
+    searched(path, candidates=20, runs=2)
+    with resume(path, workers=0, judge=instant, candidates=60, runs=3, against="swish") as study:
+        scores, best = study.scores("test"), [row["function"] for row in study.best(3)]
+    assert {len(scores[text]) for text in ("relu(x)", "swish(x)", *best)} == {3}
+
+
+def test_a_search_may_end_where_it_is_but_not_before(path: Path, drivers: Drivers) -> None:
+    half(path, drivers, 10, "napping", 0.02, candidates=200, workers=0, **SMALL)
+    with Study.open(path) as study:
+        asked = study.asked(PROPOSED)
+    with pytest.raises(PangaeaError, match=rf"has tried {asked} candidates.*got {asked - 1}"):
+        resume(path, workers=0, judge=instant, candidates=asked - 1)
+    resume(path, workers=0, judge=instant, candidates=asked).close()
+    assert done(path) == asked
+
+
+def test_what_would_spoil_a_study_cannot_change(path: Path) -> None:
+    searched(path)
+    with pytest.raises(PangaeaError, match=r"seed cannot change .* candidates, .* can"):
+        resume(path, workers=0, judge=raising, seed=3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'candidate'"):
+        resume(path, workers=0, judge=raising, candidate=3)
+
+
 def test_the_callback_is_told_each_result_in_a_row(path: Path) -> None:
     rows: list[dict[str, Any]] = []
     searched(path, candidates=5, runs=2, callback=rows.append)
