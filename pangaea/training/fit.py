@@ -97,10 +97,12 @@ class Course:
         return False
 
     def note(self, activations: list[Activation]) -> None:
-        """Keep the mean of each activation parameter, layer by layer."""
+        """Keep the mean of each activation parameter, layer by layer, if all are finite."""
+        names = activations[0].parameter_names if activations else ()
         with torch.no_grad():
-            for name in activations[0].parameter_names if activations else ():
-                means = [float(getattr(layer, name).mean()) for layer in activations]
+            table = {n: [float(getattr(a, n).mean()) for a in activations] for n in names}
+        if all(math.isfinite(mean) for means in table.values() for mean in means):
+            for name, means in table.items():
                 self.parameters.setdefault(name, []).append(means)
 
 

@@ -22,7 +22,8 @@ class TrainingResult:
     training: list[float] = field(default_factory=list)  # score on it, by epoch
     validation: dict[int, float] = field(default_factory=dict)  # epoch to score
     parameters: dict[str, list[list[float]]] = field(default_factory=dict)
-    """Each activation parameter's mean, by epoch (the first before training) and layer."""
+    """Each activation parameter's mean, by epoch (the first before training) and layer, as long as
+    it was finite."""
     seconds: float = 0.0
     peak_memory: int | None = None  # bytes
     device: str = "cpu"

@@ -4,6 +4,7 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any, Protocol
 
 import torch
@@ -265,7 +266,9 @@ class Training:
     def close(self) -> None:
         """Note what is still on the device, and let it go."""
         names = self.activations[0].parameter_names if self.activations else ()
-        table = torch.stack(self._means).tolist() if names else []
+        epochs = torch.stack(self._means).cpu() if names else ()
+        finite = takewhile(lambda means: bool(means.isfinite().all()), epochs)
+        table = [means.tolist() for means in finite]
         for i, name in enumerate(names):
             self.result.parameters[name] = [epoch[i] for epoch in table]
         self.result.seconds = self._elapsed()

@@ -1,5 +1,6 @@
 """The plain loop: any network, any batches, any loss."""
 
+import json
 import math
 from typing import Any
 
@@ -109,6 +110,24 @@ def test_a_loss_that_is_not_sane_ends_the_training(loss: float, reason: str) -> 
     assert course.detail is not None
     assert "after 1 steps of epoch 1" in course.detail
     assert course.loss == []
+
+
+def test_parameters_are_kept_as_long_as_they_are_finite() -> None:
+    model = nn.Sequential(nn.Linear(1, 4), pg.Activation("alpha*tanh(x)", "layer"), nn.Linear(4, 1))
+    steps = 0
+
+    def breaking(model: nn.Module, batch: list[Tensor]) -> Tensor:
+        nonlocal steps
+        steps += 1
+        loss = squared(model, batch)
+        if steps == 12:  # the last of an epoch: what it does to alpha the next one shows
+            model[1].alpha.register_hook(lambda slope: math.nan * slope)  # type: ignore[index,union-attr]
+        return loss
+
+    course = fitted(model=model, loss=breaking, recipe=AdamRecipe(epochs=5, rate=0.1, clip=None))
+    assert (course.failure, len(course.loss)) == ("diverged", 3)
+    assert len(course.parameters["alpha"]) == 3
+    json.dumps(vars(course), allow_nan=False)
 
 
 def test_a_score_that_is_no_number_ends_the_training() -> None:

@@ -203,6 +203,24 @@ def test_a_diverging_seed_does_not_take_the_others_with_it(
         assert story(results[i]) == story(healthy[i])
 
 
+def test_a_result_with_parameters_that_are_no_numbers_is_plain_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = Classification.build
+
+    def build(self: Classification, *arguments: Any) -> torch.nn.Module:
+        model = real(self, *arguments)
+        last = [module for module in model.modules() if isinstance(module, Activation)][-1]
+        torch.nn.init.constant_(last.alpha, math.nan)
+        return model
+
+    monkeypatch.setattr(Classification, "build", build)
+    result = pg.train("mnist1d", A, epochs=2)
+    assert result.failure == "diverged"
+    assert result.parameters == {name: [] for name in pg.parse(A).parameters}
+    json.dumps(result.as_dict(), allow_nan=False)
+
+
 @pytest.mark.parametrize("seeds", [2, 4])
 def test_where_all_seeds_diverge_all_end_at_once(seeds: int) -> None:
     heard: list[float] = []
