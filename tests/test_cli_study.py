@@ -19,7 +19,8 @@ import pangaea as pg
 from pangaea.cli import main
 
 PROGRAM = (sys.executable, "-c", "from pangaea.cli import main; main()")
-ENVIRONMENT = {"COLUMNS": "120", "NO_COLOR": "1", "PATH": os.environ["PATH"]}
+KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+ENVIRONMENT = KEPT | {"COLUMNS": "120", "NO_COLOR": "1"}
 QUICK = ("--epochs", "1", "--candidates", "4", "--population", "2", "--sample", "1")
 BRIEF = (*QUICK, "--no-rerank", "--runs", "0", "--workers", "0")
 
@@ -140,6 +141,22 @@ def test_general_functions_are_judged_on_the_tasks(searched: tuple[Path, Done]) 
     table = run("general", path.name, "--workers", "0", cwd=path.parent)
     assert table.returncode == 0
     assert "already chosen" in table.stdout
+
+
+def test_what_is_infinitely_bad_is_no_number_in_json(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "import pangaea as pg\n"
+        "def train(activation, budget, seed):\n"
+        "    return 1.0 if budget == 1 else {'failure': 'too long'}\n"
+        "goal, budgets = pg.minimize('loss'), {'search': 1, 'full': 2}\n"
+        "task = pg.Task('own', train, goal=goal, budgets=budgets)\n"
+    )
+    brief = (*BRIEF, "--no-dry-run", "--study", "own.study")
+    assert run("search", "--task", "own.py:task", *brief, cwd=tmp_path).returncode == 0
+    done = run("general", "own.study", "--workers", "0", "--json", cwd=tmp_path)
+    rows = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert {score for row in rows for score in row["scores"].values()} == {None}
+    assert "∞" in run("general", "own.study", "--workers", "0", cwd=tmp_path).stdout
 
 
 def test_settings_come_from_a_file_and_the_command_line_wins(tmp_path: Path) -> None:

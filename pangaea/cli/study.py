@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from pangaea.cli.app import app, console, say
 from pangaea.cli.options import Groups, with_options
@@ -74,13 +75,22 @@ def search(
 
 @app.command()
 @with_options(CHANGES | PLACE)
-def resume(given: dict[str, Any], study: StudyFile) -> None:
+def resume(
+    given: dict[str, Any],
+    study: StudyFile,
+    task: Annotated[
+        str | None,
+        typer.Option(help="Where the study's own task stands now, if its file was moved."),
+    ] = None,
+) -> None:
     """Go on with a search where it was stopped; with more --candidates also where it ended."""
     from pangaea.study import driver
 
     place = _place(given)
     _watched(
-        study, place, lambda watch: driver.resume(study, watch=watch, **given, **asdict(place))
+        study,
+        place,
+        lambda watch: driver.resume(study, task=task, watch=watch, **given, **asdict(place)),
     )
 
 
@@ -150,19 +160,21 @@ def general(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Find functions that are good on several tasks among the best of several studies."""
+    from pangaea.report.measures import finite
     from pangaea.report.terminal.best import general_table
     from pangaea.report.terminal.search import display
     from pangaea.study.general import general as judge
     from pangaea.tasks.finding import task as find_task
 
     try:
-        with display(console) as watch:
+        with display(Console(stderr=True) if as_json else console) as watch:
             rows = judge(studies, task or None, out=out, runs=runs, watch=watch, **given)
     except KeyboardInterrupt:
         say(f"stopped; the runs so far are in {out}: the same command goes on")
         sys.exit(130)
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        plain = [row | {"scores": {t: finite(s) for t, s in row["scores"].items()}} for row in rows]
+        typer.echo(json.dumps(plain, indent=2, allow_nan=False))
         return
     goals = {name: find_task(name).goal for name in rows[0]["scores"]}
     console.print(general_table(rows, goals), highlight=False)

@@ -151,22 +151,26 @@ def general(study: Snapshot) -> list[Row]:
         {
             "function": text,
             "readable": texts.formula(text),
-            "scores": {
-                task: fmean(known) if (known := [s for s in scores if s is not None]) else None
-                for task, scores in by_task.items()
-            },
+            "scores": {task: _mean(study, task, scores) for task, scores in by_task.items()},
             "runs": sum(map(len, by_task.values())),
             "failures": sum(scores.count(None) for scores in by_task.values()),
         }
         for text, by_task in runs.items()
     ]
-    task = study.settings.task  # the one whose goal is known here
+    task = study.settings.task  # the first
 
     def worth(row: Row) -> float:
         score = row["scores"].get(task)
         return -math.inf if score is None else study.goal.oriented(score)
 
     return sorted(rows, key=worth, reverse=True)
+
+
+def _mean(study: Snapshot, task: str, scores: list[float | None]) -> float | None:
+    """A failed run counts as the task's goal says; for nothing, if the file does not know it."""
+    if task in study.goals:
+        return mean_or_none(study.goals[task], scores)
+    return fmean(known) if (known := [s for s in scores if s is not None]) else None
 
 
 def judged_table(study: Snapshot) -> dict[str, Any] | None:
@@ -178,7 +182,7 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
         cells = [
             [
                 row["readable"],
-                *(bare(study.goal, row["scores"].get(task)) for task in tasks),
+                *(bare(study.goals.get(task), row["scores"].get(task)) for task in tasks),
                 str(row["runs"]),
                 str(row["failures"]),
             ]

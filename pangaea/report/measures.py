@@ -51,9 +51,11 @@ def legend(against: str) -> str:
     return f"p: one-tailed Welch t-test against {against}; * p ≤ 0.05, ** p ≤ 0.01, *** p ≤ 0.001"
 
 
-def bare(goal: Goal, score: float | None) -> str:
+def bare(goal: Goal | None, score: float | None) -> str:
     """A score as in a column that names its unit; nothing for None."""
-    return "" if score is None else goal.bare(score)
+    if score is None:
+        return ""
+    return f"{score:.4g}" if goal is None else goal.bare(score)
 
 
 def spread(goal: Goal, scores: Scores) -> str:

@@ -33,6 +33,10 @@ class Snapshot:
         self.settings, self.created = study.settings, study.created
         goal = study.goal
         self.goal = replace(goal, name=texts.inert(goal.name), unit=texts.inert(goal.unit))
+        self.goals = {
+            texts.inert(task): replace(g, name=texts.inert(g.name), unit=texts.inert(g.unit))
+            for task, g in study.goals.items()
+        }
         self.task: Row = texts.harmless(study.task)
         self.versions: dict[str, str] = texts.harmless(study.versions)
         self.baseline = texts.inert(study.baseline)

@@ -1,9 +1,10 @@
 """A search from Python: `search` begins a study, `resume` goes on with one."""
 
 import re
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -83,20 +84,23 @@ def resume(
 ) -> Study:
     """Go on with a study where it was stopped, here or on another machine.
 
-    A task that was given as an object, and stands in no file, is given again. `given` says where
-    it runs, and what is to be another from now on: with more `candidates` a finished study goes on;
-    `runs`, `against`, `rerank` and `timeout` may change, too.
+    A task that was given as an object, and stands in no file, is given again; one whose file was
+    moved is named by where it stands now, and the study keeps that. `given` says where it runs, and
+    what is to be another from now on: with more `candidates` a finished study goes on; `runs`,
+    `against`, `rerank` and `timeout` may change, too.
     """
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     with Study.open(study) as opened:
         name = opened.settings.task
         on = known_task(name, study) if task is None else find_task(task)
         _check_same(opened, on)
-        settings = _changed(opened, given)
+        # An object that stands in no file has no place: the study keeps its own.
+        stands = name_of(on) if task is not None and ":" in name_of(on) else name
+        settings = replace(_changed(opened, given), task=stands)
     return _drive(
         on,
         place,
-        judging(judge, {} if task is None else carried(on, name), place),
+        judging(judge, {} if task is None else carried(on, stands), place),
         watch or _Calling(callback),
         lambda: _resumed(study, settings),
     )
@@ -157,6 +161,12 @@ def known_task(name: str, study: Path | str) -> Task:
         raise PangaeaError(
             f"{study} searches on the task {name}, which stands in no file: in Python, give it "
             "again with task=…"
+        )
+    where = name.rpartition(":")[0]
+    if where.endswith(".py") and not Path(where).is_file():
+        raise PangaeaError(
+            f"{study} searches on {name}, but there is no such file on {socket.gethostname()}: if "
+            "it was moved, say where it is with --task FILE:NAME, in Python task='FILE:NAME'"
         )
     return find_task(name)
 

@@ -72,6 +72,7 @@ def general(
         engine(ready, place.suited(several)) as workers,
         _kept(Path(out), *next(iter(on.items()))) as study,
     ):
+        study.know({name: task.goal for name, task in on.items()})
         all_runs = runner(study, workers, watch, stop)
         all_runs.complete(
             [

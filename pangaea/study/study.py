@@ -5,7 +5,7 @@ import json
 import platform
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -68,6 +68,9 @@ class Study:
             self.settings: Settings = flat(json.loads(about["settings"]))
             self.task: dict[str, Any] = json.loads(about["task"])  # what it keeps of its task
             self.goal = Goal(**self.task["goal"])
+            self.goals = {self.settings.task: self.goal} | {
+                name: Goal(**goal) for name, goal in json.loads(about.get("goals", "{}")).items()
+            }  # of every task that its runs are on, by the task's name
             self.baseline = str(self.task["baseline"])
             self.versions: dict[str, str] = json.loads(about["versions"])
             self.created = float(about["created"])
@@ -119,13 +122,28 @@ class Study:
         return file.transaction(self._connection, self.path)
 
     def change(self, settings: Settings) -> None:
-        """Go on with other settings, which those who look at the study see, too."""
+        """Go on with other settings, which those who look at the study see, too.
+
+        A task that stands elsewhere now does so for the runs that were asked for, as well.
+        """
         with self.transaction():
             self._connection.execute(
                 "update about set value = ? where name = 'settings'",
                 (json.dumps(settings.as_dict()),),
             )
+            if settings.task != self.settings.task:
+                places = settings.task, self.settings.task
+                self._connection.execute("update runs set task = ? where task = ?", places)
         self.settings = settings
+
+    def know(self, goals: Mapping[str, Goal]) -> None:
+        """Record what is measured on tasks beside the one of the settings."""
+        self.goals |= goals
+        kept = {name: goal.as_dict() for name, goal in self.goals.items()}
+        with self.transaction():
+            self._connection.execute(
+                "insert or replace into about values ('goals', ?)", (json.dumps(kept),)
+            )
 
     def add(self, number: int, proposal: Proposal) -> None:
         """Record a candidate."""

@@ -12,6 +12,7 @@ from pangaea.report.findings import (
     cost,
     general,
     headline,
+    judged_table,
     progress,
     reproduce,
     rows,
@@ -19,7 +20,9 @@ from pangaea.report.findings import (
 )
 from pangaea.report.measures import probability, welch
 from pangaea.report.records import Snapshot, opened
-from tests.study_maker import LOSS, Maker, make
+from pangaea.study.study import Study
+from pangaea.tasks.goal import minimize
+from tests.study_maker import LOSS, Maker, generalize, make
 
 RELU = "relu(x)"
 
@@ -208,6 +211,18 @@ def test_a_study_of_general_functions_says_what_it_is(paths: dict[str, Path]) ->
             "tanh(x)": 2,
         }
         assert all(set(row["scores"]) == {"mnist1d", "other.py:task"} for row in rows(study))
+
+
+def test_general_functions_are_judged_and_shown_by_each_task_s_own_goal(tmp_path: Path) -> None:
+    with Study.resume(generalize(tmp_path / "g.study")) as made:
+        made.know({"other.py:task": minimize("loss", failure=90.0, digits=1)})
+    with opened(tmp_path / "g.study") as study:
+        (failing,) = (row for row in general(study) if row["function"] == "tanh(x)")
+        first, second = failing["scores"].values()  # a failure is worth 10 and 90 beside about 70
+        assert (first, second) == pytest.approx((40, 80), abs=3)
+        table = judged_table(study)
+        assert table is not None
+        assert ["tanh(x)", f"{first:.2f}", f"{second:.1f}", "4", "2"] in table["rows"]
 
 
 def test_a_study_of_an_earlier_schema_is_told_like_any_other(paths: dict[str, Path]) -> None:

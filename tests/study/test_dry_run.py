@@ -220,6 +220,33 @@ def test_a_file_is_searched_on_interrupted_and_resumed(tmp_path: Path) -> None:
         assert means == sorted(means)
 
 
+def test_a_file_that_was_moved_is_named_once_more(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    place, path = written(before), tmp_path / "a.study"
+    with pytest.raises(KeyboardInterrupt):
+        searched(place, path, watch=Notes(stop_after=8))
+    before.rename(after)
+    with pytest.raises(PangaeaError, match=r"no such file.*if it was moved.*--task FILE:NAME"):
+        pg.resume(path, workers=0)
+    moved = f"{after}/their_task.py:task"
+    with pg.resume(path, task=moved, workers=0) as study:
+        assert study.settings.task == moved
+        assert {run["task"] for run in study.runs()} == {moved}
+        reranked = [run["seed"] for run in study.runs("rerank")]
+        assert len(reranked) == 2 * len(study.best(10))  # none again
+    pg.resume(path, workers=0).close()  # which finds it from now on
+
+
+def test_an_object_may_have_got_a_file(tmp_path: Path) -> None:
+    place, path = written(tmp_path), tmp_path / "a.study"
+    with pytest.raises(KeyboardInterrupt):
+        searched(task(), path, watch=Notes(stop_after=4))
+    pg.resume(path, task=place, workers=0).close()
+    with pg.resume(path, workers=0) as study:
+        assert study.settings.task == place
+
+
 def test_workers_are_given_files_and_objects(tmp_path: Path) -> None:
     more = {"candidates": 2, "workers": 2, "rerank": False, "runs": 0}
     with searched(written(tmp_path), tmp_path / "a.study", **more) as study:

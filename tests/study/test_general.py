@@ -156,3 +156,10 @@ def test_tasks_of_different_goals_go_together(tmp_path: Path) -> None:
     }
     failed = next(row for row in rows if row["function"] == "elu(sinh(x))")
     assert failed["scores"] == {"mnist1d": 60.0, own: float("inf")}
+    goals = {"mnist1d": pg.task("mnist1d").goal, own: pg.minimize("loss")}
+    with Study.open(tmp_path / "g") as kept:
+        assert kept.goals == goals
+    general([study], ["pinn", own], out=tmp_path / "g", workers=0, judge=lambda job: {"score": 1.0})
+    with Study.open(tmp_path / "g") as kept:
+        assert kept.goals == goals | {"pinn": pg.task("pinn").goal}
+        assert kept.goal == goals["mnist1d"]

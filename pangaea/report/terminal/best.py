@@ -14,7 +14,7 @@ from pangaea.tasks.goal import Goal
 def table(study: Snapshot, count: int = TESTED) -> Functions:
     """The baseline and the best functions; of a study of general functions, those."""
     if study.general:
-        return general_table(findings.general(study), {study.settings.task: study.goal})
+        return general_table(findings.general(study), study.goals)
     goal = study.goal
     lines = [
         Line(
@@ -37,11 +37,10 @@ def table(study: Snapshot, count: int = TESTED) -> Functions:
 def general_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
     """Functions by their scores on several tasks; `goals` say how these are printed."""
     tasks = list(dict.fromkeys(task for row in rows for task in row["scores"]))
-    printed = {task: goals.get(task) for task in tasks}
     lines = [
         Line(
             texts.formula(row["function"]),
-            [*(_shown(row["scores"].get(task), printed[task]) for task in tasks), _mark(row)],
+            [*(bare(goals.get(task), row["scores"].get(task)) for task in tasks), _mark(row)],
             bold=len(tasks) if row.get("general") else None,
         )
         for row in rows
@@ -54,12 +53,6 @@ def _mark(row: Row) -> str:
     if "general" in row:
         return "general" if row["general"] else str(row["discarded"])
     return f"{row['failures']} of {row['runs']} failed" if row["failures"] else ""
-
-
-def _shown(score: float | None, goal: Goal | None) -> str:
-    if score is None:
-        return ""
-    return f"{score:.4g}" if goal is None else goal.bare(score)
 
 
 def footer(study: Snapshot) -> str:
