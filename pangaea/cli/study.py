@@ -14,6 +14,7 @@ from rich.console import Console
 from pangaea.cli.app import app, console, say
 from pangaea.cli.options import Groups, with_options
 from pangaea.settings import declarations
+from pangaea.study.file import check_free
 from pangaea.study.runner import Watch
 from pangaea.study.settings import LATER, Settings, known
 from pangaea.study.study import Study
@@ -62,6 +63,7 @@ def search(
         typer.echo(toml(wanted), nl=False)
         return
     path = driver.free_name(task.name) if study is None else study
+    check_free(path)
     say(f"{task.name}: {wanted.candidates} candidates, study {path}")
     values = wanted.as_dict()
     _watched(

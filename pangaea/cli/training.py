@@ -1,23 +1,28 @@
 """Commands that train: evaluate, tasks."""
 
 import json
+import shlex
+import shutil
 import sys
-from collections.abc import Callable
-from functools import partial
+import tempfile
+from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import pangaea
 from pangaea.cli.app import app, console, say
 from pangaea.cli.options import with_options
 from pangaea.settings import declarations
 from pangaea.training.how import How
+from pangaea.workers.place import Place
+
+if TYPE_CHECKING:
+    from pangaea.study.evaluation import Comparison
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
-@with_options({"How it is trained": declarations(How)})
+@with_options({"How it is trained": declarations(How), "Where it runs": declarations(Place)})
 def evaluate(
     given: dict[str, Any],
     functions: Annotated[
@@ -48,55 +53,75 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Train functions several times each, and compare their scores."""
-    from pangaea.activation.module import resolve
-    from pangaea.report.terminal import evaluation
-    from pangaea.report.terminal.progress import bar
+    from pangaea.report.terminal.progress import Counted, bar
+    from pangaea.study.evaluation import Comparison
 
-    wanted = [*functions] if against is None else [against, *functions]
-    forms = list(dict.fromkeys(resolve(text) for text in wanted))
-    judged = []
-    with bar(sys.stderr, len(forms)) as advance:
-        for i, form in enumerate(forms):
-            advance(i, form.readable())
-            judged.append(
-                pangaea.evaluate(
-                    form,
-                    task,
-                    runs,
-                    recipe,
-                    data,
-                    seed=seed,
-                    scope=scope,  # type: ignore[arg-type]
-                    epochs=epochs,
-                    progress=partial(_onwards, advance, i),
-                    **given | _apart(given, form),
-                )
-            )
-    rows = evaluation.rows(judged, judged[0] if against is not None else None)
+    place = Place(**{d.name: given.pop(d.name) for d in declarations(Place) if d.name in given})
+    how = How(**given)
+    wanted = functions if against is None else [against, *functions]
+    asked = Comparison(*(wanted, task, runs, recipe, data), seed=seed, scope=scope, epochs=epochs)
+    with Keeping(how.checkpoints) as kept:
+        try:
+            with bar(sys.stderr, asked.total) as advance:
+                if asked.belongs_here(place, how):
+                    asked.run_here(how, kept.folder, advance)
+                else:
+                    asked.run(place, how, kept.folder, Counted(advance))
+        except KeyboardInterrupt:
+            _show(asked, against is not None, as_json)
+            typer.echo(kept.going_on(asked.ended, asked.total), err=True)
+            sys.exit(130)
+    _show(asked, against is not None, as_json)
+
+
+def _show(asked: "Comparison", against: bool, as_json: bool) -> None:
+    """What has ended, as a table or as JSON; the first function may be what others are against."""
+    from pangaea.report.terminal import evaluation
+
+    judged = asked.evaluations
+    first = judged[0] if judged and judged[0].function == asked.functions[0] else None
+    rows = evaluation.rows(judged, first if against else None)
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
-        return
-    console.print(evaluation.table(rows), highlight=False)
-    say(f"\n{judged[0].goal.label(data)} on {task}, mean ± sample sd")
-    if against is not None:
-        say(
-            f"p: one-tailed Welch t-test against {forms[0].readable()}; "
-            "* p ≤ 0.05, ** p ≤ 0.01, *** p ≤ 0.001"
+    elif rows:
+        console.print(evaluation.table(rows), highlight=False)
+        say(evaluation.footer(rows))
+
+
+class Keeping:
+    """The folder in which runs are kept: the one given, or one that stays only if they stop."""
+
+    def __init__(self, given: str | None) -> None:
+        self._passing = given is None
+        self.folder = Path(tempfile.mkdtemp(prefix="pangaea-") if given is None else given)
+
+    def __enter__(self) -> "Keeping":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._passing:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def going_on(self, ended: int, total: int) -> str:
+        """Keep what there is; says where, and with which command it goes on."""
+        again = shlex.join(["pangaea", *sys.argv[1:]])
+        if self._passing:
+            try:
+                self.folder = Path(shutil.move(self.folder, _free("evaluation-runs")))
+                self._passing = False
+            except OSError as error:
+                return f"stopped; the {ended} runs that ended are not kept: {error}"
+            again += f" --checkpoints {self.folder}"
+        return (
+            f"stopped after {ended} of {total} runs, which are kept in {self.folder}. To go on:\n\n"
+            f"    {again}"
         )
 
 
-def _onwards(advance: Callable[..., None], before: int, part: float) -> None:
-    advance(before + part)
-
-
-def _apart(given: dict[str, Any], form: object) -> dict[str, str]:
-    """Every function has a folder of its own for checkpoints."""
-    import hashlib
-
-    if "checkpoints" not in given:
-        return {}
-    name = hashlib.sha256(str(form).encode()).hexdigest()[:16]
-    return {"checkpoints": str(Path(given["checkpoints"]) / name)}
+def _free(name: str) -> Path:
+    """A name that is nothing's yet."""
+    paths = (Path(name if n == 1 else f"{name}-{n}") for n in count(1))
+    return next(path for path in paths if not path.exists())
 
 
 @app.command()

@@ -25,6 +25,7 @@ from pangaea.training import checkpoint
 from pangaea.training.how import How
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
+from pangaea.training.train import choose_device
 from pangaea.workers.cluster import cores
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import Judge, Result
@@ -96,6 +97,40 @@ class Comparison:
             raise UnknownNameError("scope", scope, SCOPES)
         self.evaluations: list[Evaluation] = []
 
+    @property
+    def total(self) -> int:
+        """How many runs there are to do."""
+        return self.runs * len(self.functions)
+
+    @property
+    def ended(self) -> int:
+        return sum(len(judged.results) for judged in self.evaluations)
+
+    def belongs_here(self, place: Place, how: How) -> bool:
+        """Where nobody says: a GPU trains several runs in one process; one run needs no worker."""
+        if place != Place():
+            return False
+        return choose_device(how.device).type == "cuda" or min(self.total, cores()) == 1
+
+    def run_here(self, how: How, folder: Path, tell: Callable[..., None]) -> None:
+        """Train in this process; `tell` is told how many runs are done, and of which function."""
+        for function in self.functions:
+            before = self.ended
+            tell(before, resolve(function).readable())
+            # Every function has a folder of its own for checkpoints.
+            mark = hashlib.sha256(function.encode()).hexdigest()[:16]
+            checkpoint.check(folder)
+            results = self.task.train_seeds(
+                function,
+                self.scope,
+                self.budget,
+                own_seeds(self.seed, function, self.runs),
+                self.part,
+                lambda share, before=before: tell(before + share * self.runs),  # type: ignore[misc]
+                replace(how, checkpoints=str(folder / mark)),
+            )
+            self.evaluations.append(self._evaluation(function, results))
+
     def run(
         self,
         place: Place,
@@ -125,11 +160,8 @@ class Comparison:
             runner.clear()
 
     def _enough(self, place: Place) -> Place:
-        """No more workers on this machine's cores than there are runs; for one run, none."""
-        if place != Place():
-            return place
-        count = min(cores(), self.runs * len(self.functions))
-        return Place(workers=0 if count == 1 else count)
+        """No more workers on this machine's cores than there are runs."""
+        return Place(workers=min(cores(), self.total)) if place == Place() else place
 
     def _wanted(self, name: str, function: str) -> list[Wanted]:
         about = (EVALUATION.name, None, function, name, self.scope, self.budget)
@@ -153,16 +185,16 @@ class Comparison:
         for row in study.runs(EVALUATION.name):
             rows.setdefault(row["function"], []).append(row)
         self.evaluations = [
-            Evaluation(
-                function,
-                self.task.name,
-                self.task.goal,
-                tuple(_result(self.task, row, study) for row in self._ordered(rows[function])),
-                self.task.drops_failures,
+            self._evaluation(
+                function, [_result(self.task, row, study) for row in self._ordered(rows[function])]
             )
             for function in self.functions
             if function in rows
         ]
+
+    def _evaluation(self, function: str, results: Sequence[TrainingResult]) -> Evaluation:
+        task = self.task
+        return Evaluation(function, task.name, task.goal, tuple(results), task.drops_failures)
 
     def _ordered(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         seeds = own_seeds(self.seed, rows[0]["function"], self.runs)

@@ -82,7 +82,10 @@ _REMOTE = (
 def check_free(path: Path) -> None:
     """Raise if there cannot be a new file."""
     _check_folder(path)
+    if path.is_dir():
+        raise PangaeaError(f"{path} is a folder: a study is a file in it, such as first.study")
     if path.exists():
+        _recognize(path, "choose another name for the new one")
         raise PangaeaError(
             f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
         )
@@ -257,7 +260,7 @@ def _durable(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _recognize(path: Path) -> None:
+def _recognize(path: Path, remedy: str = "") -> None:
     """By the file's first bytes: SQLite would put its log beside what is somebody else's."""
     try:
         with path.open("rb") as stream:
@@ -265,7 +268,7 @@ def _recognize(path: Path) -> None:
     except OSError as error:
         raise PangaeaError(f"{path} cannot be read: {error.strerror}") from None
     if start[:16] != b"SQLite format 3\0" or int.from_bytes(start[68:72]) != APPLICATION:
-        raise PangaeaError(f"{path} is not a study of pangaea")
+        raise PangaeaError(f"{path} is not a study of pangaea" + (remedy and f": {remedy}"))
 
 
 def _identified(path: Path, how: str) -> sqlite3.Connection:

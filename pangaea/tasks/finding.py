@@ -14,6 +14,8 @@ def task(name: Task | str) -> Task:
         return name
     if not isinstance(name, str):
         raise PangaeaError(f"a task is a name such as mnist1d, got {type(name).__name__}")
+    if not name.strip():
+        raise PangaeaError("a task has a name, such as mnist1d: `pangaea tasks` lists them")
     if ":" in name:
         return _own(name)
     if (known := built_in(name)) is not None:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from pangaea.errors import PangaeaError
+from pangaea.report import formats
 from pangaea.report.page.dashboard import Dashboard, news
 from pangaea.report.records import opened
 from pangaea.study.study import Study, Wanted
@@ -263,3 +264,20 @@ def test_ctrl_c_closes_it_cleanly(paths: dict[str, Path]) -> None:
     process.send_signal(signal.SIGINT)
     rest, complaints = process.communicate(timeout=60)
     assert (process.returncode, rest, complaints) == (0, "closed\n", "")
+
+
+@pytest.mark.parametrize("port", [None, 0])
+@pytest.mark.parametrize("host", ["nohost.invalid", "192.0.2.1"])
+def test_a_host_that_is_not_here_is_a_sentence(
+    host: str, port: int | None, paths: dict[str, Path]
+) -> None:
+    with pytest.raises(PangaeaError, match=rf"cannot listen on {host}.*of this machine"):
+        Dashboard([paths["empty"]], host, port)
+
+
+def test_a_study_whose_name_is_not_utf_8_is_shown(tmp_path: Path) -> None:
+    path = make(tmp_path / os.fsdecode(b"\xff.study"), 10)
+    with running(path) as server:
+        assert data(server)["path"].endswith(r"\udcff.study")
+    for kind in formats.FORMATS:
+        assert formats.write([path], tmp_path / kind, kind).encode()

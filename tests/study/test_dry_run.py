@@ -20,6 +20,7 @@ from pangaea.study.study import Run, Study
 from pangaea.tasks.own import OwnTask
 from pangaea.workers.judge import Result
 from tests.study.fixtures import ByHand
+from tests.study.making import created
 
 SMALL: dict[str, Any] = {"candidates": 3, "runs": 1, "population": 2, "sample": 1}
 GOAL = pg.minimize("error")
@@ -145,7 +146,7 @@ def test_without_it_the_study_is_begun(path: Path) -> None:
 
 
 def test_a_study_that_exists_is_said_before_anything_is_trained(path: Path) -> None:
-    path.touch()
+    created(path).close()
     with pytest.raises(PangaeaError, match="exists: go on with"):
         searched(task(lambda activation, budget, seed: 1 / 0), path)
 

@@ -29,11 +29,23 @@ def test_a_study_closed_is_one_file(path: Path) -> None:
     assert left(path.parent) == ["a.study"]
 
 
-def test_a_study_is_never_made_over_a_file(path: Path) -> None:
-    path.write_text("precious")
+@pytest.mark.parametrize("content", ["precious", ""])
+def test_a_study_is_never_made_over_a_file(path: Path, content: str) -> None:
+    path.write_text(content)
+    with pytest.raises(PangaeaError, match="is not a study of pangaea: choose another name"):
+        created(path)
+    assert (path.read_text(), left(path.parent)) == (content, ["a.study"])
+
+
+def test_a_study_is_never_made_over_another_one(path: Path) -> None:
+    created(path).close()
     with pytest.raises(PangaeaError, match="exists: go on with `pangaea resume"):
         created(path)
-    assert (path.read_text(), left(path.parent)) == ("precious", ["a.study"])
+
+
+def test_a_study_is_not_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(PangaeaError, match="is a folder: a study is a file in it"):
+        created(tmp_path)
 
 
 @pytest.mark.parametrize("end", ["-wal", "-journal"])

@@ -1,5 +1,6 @@
 """The live page: reads studies while they grow, writes nothing, and stops nothing when closed."""
 
+import errno
 import gzip
 import hmac
 import ipaddress
@@ -60,8 +61,12 @@ class Dashboard(ThreadingHTTPServer):
         try:
             super().__init__((host, PORT if port is None else port), _Answer)
         except OSError as error:
-            if port is not None:
-                raise PangaeaError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+            if port is not None or error.errno != errno.EADDRINUSE:
+                where = host if port is None else f"{host}:{port}"
+                raise PangaeaError(
+                    f"cannot listen on {where}: {error.strerror}; a host is a name or an address "
+                    "of this machine"
+                ) from None
             super().__init__((host, 0), _Answer)
 
     def server_bind(self) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pangaea.activation.module import resolve
 from pangaea.report import texts
-from pangaea.report.measures import mean_or_none, probability, welch
+from pangaea.report.measures import legend, mean_or_none, probability, welch
 from pangaea.report.terminal.columns import Functions, Line
 from pangaea.tasks.goal import Goal
 
@@ -31,6 +31,7 @@ def rows(evaluations: Sequence["Evaluation"], against: "Evaluation | None") -> l
             "n": len(e.scores),
             "failures": e.failures,
             "reasons": sorted({r.failure for r in e.results if r.failure}),
+            "details": sorted({r.detail for r in e.results if r.failure and r.detail}),
             "p": None
             if against is None or e is against
             else welch(e.goal, e.scores, against.scores),
@@ -70,6 +71,22 @@ def table(judged: Sequence[dict[str, Any]]) -> Functions:
         )
     name = texts.inert(goals[0].name) if goals else "score"
     return Functions([name, "n", "failed", "p", "seconds"], lines)
+
+
+def footer(judged: Sequence[dict[str, Any]]) -> str:
+    """What the table says, and what went wrong."""
+    first = judged[0]
+    lines = [f"\n{Goal(**first['goal']).label(first['data'])} on {first['task']}, mean ± sample sd"]
+    if first["against"] is not None:
+        lines.append(legend(resolve(first["against"]).readable()))
+    wrong = {
+        detail: row["function"]
+        for row in judged
+        for detail in row["details"]
+        if "exception" in row["reasons"]
+    }
+    lines += [f"{texts.inert(text)}: {texts.inert(detail)}" for detail, text in wrong.items()]
+    return "\n".join(lines)
 
 
 def _unknown(goal: Goal, row: dict[str, Any]) -> str:

@@ -8,7 +8,12 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from pangaea.report import texts
 from pangaea.report.measures import duration
+from pangaea.study.runner import Watch
+from pangaea.study.stages import STAGES
+from pangaea.study.study import Run, Study
+from pangaea.workers.judge import Result
 
 _LINE_SECONDS = 30.0
 
@@ -51,3 +56,21 @@ def _lines(stream: TextIO, total: float) -> Callable[..., None]:
             stream.flush()
 
     return advance
+
+
+class Counted(Watch):
+    """Moves a bar by one for each run that has ended."""
+
+    def __init__(self, advance: Callable[..., None]) -> None:
+        self._advance, self._done = advance, 0
+
+    def stage(self, study: Study, name: str, done: int, total: int) -> None:
+        self._done = done
+        self._advance(done, STAGES[name].doing)
+
+    def result(self, study: Study, run: Run, result: Result) -> None:
+        self._done += 1
+        self._advance(self._done, texts.formula(run.wanted.function))
+
+    def stopping(self, running: int) -> None:
+        self._advance(self._done, f"stopping when {running} runs have ended; once more: at once")
