@@ -10,11 +10,10 @@ from pangaea.evolution.trials import Again, Measured, Trial, generator
 from pangaea.study.runner import Runner
 from pangaea.study.stages import BASELINE, PROMOTION, PROPOSED, RERANK, SEARCH, TEST, Stage
 from pangaea.study.study import RERANK_RUNS, RERANKED, TESTED, Run, Study, Wanted, standing
-from pangaea.workers.judge import Result
+from pangaea.workers.judge import OUTSIDE, Result
 
 BASELINE_RUNS = 3
-# Failures that need not be the function's fault. So many in a row, and the baseline is tried again.
-_OUTSIDE = ("exception", "worker killed", "CUDA error", "out of memory", "time limit")
+# So many failures in a row that need not be the functions' fault: the baseline is tried again.
 _SUSPICIOUS = 10
 
 
@@ -110,7 +109,7 @@ class Search:
             trial = self.trials[place]
             self.trials[place] = trial.after(measured, result["seconds"], failure)
         self._ended += 1
-        self._bad = self._bad + 1 if failure in _OUTSIDE else 0
+        self._bad = self._bad + 1 if failure in OUTSIDE else 0
 
     def _suspicious(self) -> bool:
         return self._bad >= max(_SUSPICIOUS, 2 * self.runner.engine.slots())

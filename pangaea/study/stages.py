@@ -18,6 +18,8 @@ RERANK = Stage("rerank", "full", "validation", "training the best again")
 TEST = Stage("test", "full", "test", "testing the best")
 GENERAL = Stage("general", "full", "validation", "judging on every task")
 EVALUATION = Stage("evaluation", "full", "test", "judging")
+PAPER = Stage("paper", "full", "test", "the paper's experiments")
 
-STAGES = {s.name: s for s in (BASELINE, SEARCH, PROMOTION, RERANK, TEST, GENERAL, EVALUATION)}
+_ALL = (BASELINE, SEARCH, PROMOTION, RERANK, TEST, GENERAL, EVALUATION, PAPER)
+STAGES = {stage.name: stage for stage in _ALL}
 PROPOSED = tuple(stage.name for stage in STAGES.values() if stage.proposed)

@@ -172,7 +172,17 @@ class Study:
                 "insert into curves values (?, ?)", (run, json.dumps(result["curves"]))
             )
 
+    def note(self, name: str, value: Any) -> None:
+        """Keep plain data about the study as a whole."""
+        row = (name, json.dumps(value))
+        self._connection.execute("insert or replace into about values (?, ?)", row)
+
     # What there is to read.
+
+    def noted(self, name: str, default: Any = None) -> Any:
+        """What was kept under a name."""
+        rows = self._rows("select value from about where name = ?", name)
+        return json.loads(rows[0][0]) if rows else default
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         with file.sentences(self.path):

@@ -15,6 +15,7 @@ from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import network, networks, recipe_of, takes
 from pangaea.tasks.goal import Goal, maximize
 from pangaea.tasks.task import DEFAULT, Task, Tell
+from pangaea.tasks.variants import VARIANTS, varied
 from pangaea.training.how import How
 from pangaea.training.recipes import RECIPES, Recipe, pau
 from pangaea.training.result import TrainingResult
@@ -74,8 +75,8 @@ class Classification(Task):
         """The same network and data with another full recipe, such as `pau`."""
         if isinstance(recipe, Recipe):
             return replace(self, full=recipe)
-        full = self.recipe(recipe)
-        return replace(self, name=f"{self.name}/pau", full=full) if recipe == "pau" else self
+        self.recipe(recipe)
+        return varied(self, "pau") if recipe == "pau" else self
 
     def recipe(self, recipe: Recipe | str, epochs: int | None = None) -> Recipe:
         """A recipe by its name, compressed to so many epochs if these are given."""
@@ -186,8 +187,8 @@ def _fit(net: str, data: str) -> bool:
 
 
 def find(name: str) -> Classification | None:
-    """`mnist1d`, `<network>/<data set>` with any valid depth or width, or either with `/pau`."""
-    plain = name.removesuffix("/pau")
+    """`mnist1d` or `<network>/<data set>` with any valid depth or width, and variants behind it."""
+    plain, variants = _apart(name)
     net, _, data = (_DEFAULT_NETWORK, "", DEFAULT) if plain == DEFAULT else plain.partition("/")
     try:
         if plain != DEFAULT and not _fit(net, data):
@@ -204,7 +205,18 @@ def find(name: str) -> Classification | None:
             _ = task.parameters  # a depth that does not exist is said now
     except UnknownNameError:
         return None
-    return task if plain == name else task.with_recipe("pau")
+    for variant in variants:
+        task = varied(task, variant)
+    return task
+
+
+def _apart(name: str) -> tuple[str, list[str]]:
+    """A task's plain name, and the variants that stand behind it."""
+    parts = name.split("/")
+    count = next((i for i, part in enumerate(parts) if i and part in VARIANTS), len(parts))
+    plain, variants = "/".join(parts[:count]), parts[count:]
+    known = all(variant in VARIANTS for variant in variants)
+    return (plain, variants) if known else (name, [])
 
 
 def recipes(net: str) -> Mapping[str, Recipe]:

@@ -41,6 +41,8 @@ Judge = Callable[[Job], Result]
 _TURN = threading.Lock()
 # What CUDA says once its context is lost for good; only a new process helps.
 _BROKEN = ("CUDA error", "CUDNN_STATUS", "cuDNN error", "CUBLAS_STATUS")
+# Failures that need not be the function's fault.
+OUTSIDE = ("exception", "worker killed", "CUDA error", "out of memory", "time limit")
 _CURVES = ("loss", "training", "validation", "parameters")
 
 

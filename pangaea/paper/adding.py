@@ -1,0 +1,102 @@
+"""One study for all of the paper's runs, and what other files add to it."""
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pangaea.errors import PangaeaError
+from pangaea.paper import lines
+from pangaea.paper.lines import Line
+from pangaea.study.settings import settings
+from pangaea.study.stages import GENERAL, PAPER
+from pangaea.study.study import Study, Wanted
+from pangaea.tasks.finding import task as find_task
+
+STUDY = "paper.study"
+_TASK = "wrn-10-4/cifar100"  # the one that the study names; its runs are of many
+
+
+class Added(NamedTuple):
+    """What became of the runs of another file."""
+
+    added: int
+    there: int  # before
+    left_out: dict[str, int]  # why, and how many
+
+
+def kept(path: Path | str) -> Study:
+    """The study of the paper's runs, and the right to write it; a new one if there is none."""
+    path = Path(path)
+    if not path.exists():
+        task = find_task(_TASK)
+        return Study.create(path, settings({"task": _TASK}, task), task.about())
+    study = Study.resume(path)
+    if study.proposed() or study.asked([GENERAL.name]):
+        study.close()
+        raise PangaeaError(f"{path} is the study of a search: choose another file for the runs")
+    return study
+
+
+def add(others: Iterable[Path | str], study: Path | str = STUDY) -> Added:
+    """Take over the test runs of other studies and files of lines, each run once."""
+    read = [run for other in others for run in lines.read(other)]
+    with kept(study) as own:
+        return take(own, read)
+
+
+def take(study: Study, runs: Iterable[Line]) -> Added:
+    known = {lines.identity(run) for run in lines.of_study(study)}
+    why: Counter[str] = Counter()
+    added = there = 0
+    with study.transaction():
+        for run in runs:
+            mark = lines.identity(run)
+            if mark in known:
+                there += 1
+            elif (reason := lines.misfit(run)) is not None:
+                why[reason] += 1
+            else:
+                known.add(mark)
+                _record(study, run)
+                added += 1
+    return Added(added, there, dict(why))
+
+
+def _record(study: Study, run: Line) -> None:
+    recipes = {lines.recipe_key(run["task"], run["budget"]): run["recipe"]}
+    begin(study, {n: run[n] for n in ("command", "commit", "versions")} | {"recipes": recipes})
+    asked = {name: run[name] for name in lines.ASKED}
+    wanted = Wanted(stage=PAPER.name, candidate=None, **asked)
+    result = {name: value for name, value in run.items() if name not in asked}
+    finished = result["finished"] or 0.0
+    study.record(
+        study.ask(wanted).number,
+        result | {"finished": finished, "seconds": result["seconds"] or 0.0},
+    )
+
+
+def begin(study: Study, source: Mapping[str, Any]) -> None:
+    """From here on results have this source; recipes of one that is the same are joined."""
+    sources = study.noted("sources", [])
+    last = sources[-1] if sources else {"recipes": {}}
+    same = bool(sources) and all(
+        last.get(n) == source[n] for n in ("command", "commit", "versions")
+    )
+    if same and all(last["recipes"].get(k, v) == v for k, v in source["recipes"].items()):
+        sources[-1] = last | {"recipes": last["recipes"] | source["recipes"]}
+    else:
+        sources.append({"after": study.last, **source})
+    study.note("sources", sources)
+
+
+def commit() -> str | None:
+    """Of the checkout that this package is run from, if it is one."""
+    folder = Path(__file__).parents[2]
+    with suppress(OSError, subprocess.SubprocessError):
+        if (folder / ".git").exists():
+            told = ("git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude", "*")
+            return subprocess.check_output(told, text=True, stderr=subprocess.DEVNULL).strip()
+    return None

@@ -1,0 +1,192 @@
+"""Runs as lines of plain text (JSON), so that results of several machines add up in one place.
+
+A line holds all that a run is known by (function, task, scope, budget, seed, part and recipe), what
+came of it, and where it comes from: command, commit, versions. Files of lines can be joined by
+`cat`; the same run twice counts once.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from pangaea.activation.names import resolve
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.files import replacing
+from pangaea.study.stages import PAPER, TEST
+from pangaea.study.study import Study
+from pangaea.tasks.classification import Classification
+from pangaea.tasks.finding import task as find_task
+from pangaea.training.recipes import Recipe
+from pangaea.workers.judge import OUTSIDE
+
+Line = dict[str, Any]
+
+ASKED = ("function", "task", "scope", "budget", "seed", "part")
+_CAME = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device", "finished")
+_SOURCE = ("recipe", "command", "commit", "versions")
+
+
+def line(row: Mapping[str, Any], source: Mapping[str, Any]) -> Line:
+    """A run with its result, and where it comes from."""
+    function, scope = settled(row["function"], row["scope"])
+    row = {**row, "function": function, "scope": scope, "values": row.get("values") or {}}
+    recipe = source.get("recipes", {}).get(recipe_key(row["task"], row["budget"]))
+    known = {name: row.get(name) for name in (*ASKED, *_CAME)} | {"recipe": recipe}
+    return known | {name: source.get(name) for name in _SOURCE[1:]}
+
+
+def settled(function: str, scope: str | None) -> tuple[str, str | None]:
+    """A function's canonical text; a scope that is its default, or means nothing, is None."""
+    form = resolve(function)
+    plain = not form.parameters or scope == getattr(form, "scope", "channel")
+    return str(form), None if plain else scope
+
+
+def recipe_key(task: str, budget: int) -> str:
+    return f"{task}:{budget}"
+
+
+def trained_recipe(task: str, budget: int) -> dict[str, Any] | None:
+    """How a task is trained with a budget, as plain data; None if it has no recipe of ours."""
+    on = find_task(task)
+    if not isinstance(on, Classification):
+        return None
+    return dict(json.loads(json.dumps(asdict(on.recipe("full", budget)))))
+
+
+def read(path: Path | str) -> list[Line]:
+    """The test runs in a study, a file of lines, or one that `benchmarks/accuracy.py` wrote."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError as error:
+        raise PangaeaError(f"{path} cannot be read: {error.strerror}") from None
+    if start == b"SQLite format 3\0":
+        with Study.open(path) as study:
+            return of_study(study)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix == ".json":
+        return [*_of_accuracies(_parsed(text, path))]
+    return [*_of_text(text, path)]
+
+
+def of_study(study: Study, *, curves: bool = False) -> list[Line]:
+    """A study's runs on test data: the paper's experiments, and the tests of a search.
+
+    Without those that came to nothing through no fault of the function.
+    """
+    sources = study.noted("sources", [])
+    lines = []
+    for row in study.runs():
+        if row["stage"] not in (PAPER.name, TEST.name) or row["failure"] in OUTSIDE:
+            continue
+        made = line(row, _source_of(study, row, sources))
+        if curves:
+            made["curves"] = study.curves(row["run"])
+        lines.append(made)
+    return lines
+
+
+def _source_of(
+    study: Study, row: Mapping[str, Any], sources: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The last one that began before the result came; a search has but itself."""
+    before = [source for source in sources if source["after"] < row["position"]]
+    if before:
+        return before[-1]
+    recipe = study.task.get("recipe")
+    full = None if recipe is None else Recipe(**_fitting(recipe))
+    trained = None if full is None else asdict(full.compressed(row["budget"]))
+    return {
+        "command": None,
+        "commit": None,
+        "versions": study.versions,
+        "recipes": {recipe_key(row["task"], row["budget"]): json.loads(json.dumps(trained))},
+    }
+
+
+def _fitting(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    known = {field.name for field in fields(Recipe)}
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.items() if k in known}
+
+
+def _of_text(text: str, path: Path) -> Iterator[Line]:
+    for number, part in enumerate(text.splitlines(), 1):
+        if not part.strip():
+            continue
+        try:
+            known = json.loads(part)
+            yield {**dict.fromkeys((*ASKED, *_CAME, *_SOURCE)), **known}
+        except ValueError:
+            if number == text.count("\n") + 1:
+                return  # cut off while it was written
+            raise PangaeaError(f"{path}, line {number}, is not JSON") from None
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    with suppress(ValueError):
+        known = json.loads(text)
+        if isinstance(known, dict) and "functions" in known and "task" in known:
+            return known
+    raise PangaeaError(f"{path} is no study, no file of runs, and not of benchmarks/accuracy.py")
+
+
+def _of_accuracies(known: Mapping[str, Any]) -> Iterator[Line]:
+    """Of a time in which a score was called accuracy, and its part of the data `data`."""
+    for run in (run for judged in known["functions"] for run in judged["runs"]):
+        yield {
+            **{name: run.get(name) for name in (*ASKED, *_CAME)},
+            "budget": known["recipe"]["epochs"],
+            "part": run.get("part", run.get("data")),
+            "score": run.get("score", run.get("accuracy")),
+            "values": {"validation": [*run["validation"].values()][-1]}
+            if run["validation"]
+            else {},
+            **{name: known.get(name) for name in _SOURCE},
+        }
+
+
+def write(path: Path | str, lines: Iterable[Line]) -> int:
+    """A file of lines, whole or not at all; returns how many."""
+    texts = [json.dumps(made, ensure_ascii=False) for made in lines]
+    with replacing(Path(path)) as file:
+        file.write("".join(f"{text}\n" for text in texts).encode())
+    return len(texts)
+
+
+def identity(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What makes a run the same as another."""
+    recipe = None if run["recipe"] is None else json.dumps(_whole(run["recipe"]), sort_keys=True)
+    return (*(run[name] for name in ASKED), recipe)
+
+
+def _whole(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """With the defaults of what it does not name, for it may be older than some fields."""
+    try:
+        return dict(json.loads(json.dumps(asdict(Recipe(**_fitting(recipe))))))
+    except TypeError:
+        return dict(recipe)
+
+
+def misfit(run: Mapping[str, Any]) -> str | None:
+    """Why a run stands for no run of its task today; None if it does."""
+    try:
+        today = trained_recipe(run["task"], run["budget"])
+    except UnknownNameError:
+        return f"no task is called {run['task']}"
+    if run["failure"] in OUTSIDE:
+        return f"came to nothing through no fault of the function ({run['failure']})"
+    if run["part"] != PAPER.part:
+        return f"judged on {run['part']} data"
+    if today is None or run["recipe"] is None:
+        return None
+    then = _whole(run["recipe"])
+    changed = [name for name in today if then.get(name) != today[name]]
+    if changed:
+        name = changed[0]
+        return f"{run['task']} with {name} {then.get(name)}, which is {today[name]} here"
+    return None

@@ -1,0 +1,207 @@
+"""Running an experiment: what is missing of it, most telling first, into one study."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pangaea.errors import PangaeaError
+from pangaea.paper import adding, lines
+from pangaea.paper.adding import STUDY
+from pangaea.paper.experiments import Cell, Experiment, Search, experiment
+from pangaea.paper.scales import Ended, Kind, Scale, scale, wanted
+from pangaea.paper.watching import Deadline, Plain, TimeUpError, Watching
+from pangaea.study import driver
+from pangaea.study.runner import Runner, Stop, Watch
+from pangaea.study.settings import known
+from pangaea.study.stages import PAPER
+from pangaea.study.study import Study, Wanted, versions
+from pangaea.tasks.finding import task as find_task
+from pangaea.workers.cluster import exposed
+from pangaea.workers.engine import engine
+from pangaea.workers.judge import OUTSIDE, Judge
+from pangaea.workers.judge import judge as train_and_judge
+from pangaea.workers.place import Place
+
+_PLACE = {field.name for field in fields(Place)}
+
+
+class Outcome(NamedTuple):
+    """How far an experiment is."""
+
+    done: int  # runs that have ended, of those that it takes at this scale
+    total: int
+    searches: tuple[Path, ...]
+    in_time: bool  # False: stopped because the minutes were over
+
+
+def run(
+    name: str,
+    *,
+    study: Path | str = STUDY,
+    scale: str = "paper",
+    runs: int | None = None,
+    minutes: float | None = None,
+    only: Sequence[str] = (),
+    log: Path | str | None = None,
+    commit: str | None = None,
+    watch: Watch | None = None,
+    judge: Judge = train_and_judge,
+    **given: Any,
+) -> Outcome:
+    """Run what is missing of an experiment; the same call goes on wherever it was stopped.
+
+    `runs` of each cell instead of the paper's. After so many `minutes` it stops: what is running
+    goes on from its checkpoint next time. `only` cells whose function, group or task holds one of
+    these texts. Every result is also a line of the file `log`. `given` says where it runs, as for a
+    search.
+    """
+    place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
+    if given:
+        raise TypeError(f"run() got an unexpected keyword argument {min(given)!r}")
+    whole = Campaign(experiment(name), _scale(scale), Path(study), place, judge)
+    whole.source = {
+        "command": command(name, scale, runs, only, place),
+        "commit": commit or adding.commit(),
+        "versions": versions(),
+    }
+    deadline = Deadline(minutes)
+    whole.watch = Watching(watch or Plain(), log, whole.source, deadline)
+    in_time = True
+    try:
+        with deadline.kept():
+            whole.train(runs, only)
+            for search in whole.experiment.searches:
+                whole.search(search)
+    except TimeUpError:
+        in_time = False
+    return whole.outcome(runs, only, in_time)
+
+
+_scale = scale
+
+
+def command(name: str, scale: str, runs: int | None, only: Sequence[str], place: Place) -> str:
+    """What makes the same runs again."""
+    words = ["pangaea", "paper", "run", name, "--scale", scale]
+    words += [] if runs is None else ["--runs", str(runs)]
+    words += [word for text in only for word in ("--only", text)]
+    return f"{shlex.join(words)} {place.options()}".rstrip()
+
+
+class Campaign:
+    """An experiment at a scale, in a study and at a place."""
+
+    source: dict[str, Any]
+    watch: Watch
+
+    def __init__(
+        self, experiment: Experiment, scale: Scale, path: Path, place: Place, judge: Judge
+    ) -> None:
+        self.experiment, self.scale, self.path = experiment, scale, path
+        self.place, self.judge = place, judge
+
+    def groups(self, only: Sequence[str]) -> list[list[Cell]]:
+        groups = [
+            [cell for cell in group if not only or any(_holds(cell, text) for text in only)]
+            for group in self.experiment.ordered()
+        ]
+        if only and not any(groups) and self.experiment.cells:
+            raise PangaeaError(
+                f"{self.experiment.name} has no cell with {' or '.join(only)} in its name, group "
+                f"or task: `pangaea paper show {self.experiment.name}` names them"
+            )
+        return groups
+
+    def train(self, runs: int | None, only: Sequence[str]) -> None:
+        """The runs that are missing."""
+        groups = self.groups(only)
+        if not any(groups):
+            return
+        with adding.kept(self.path) as study:
+            asked = wanted(groups, self.scale, runs, ended(study))
+            left = missing(study, asked)
+            if not left:
+                return
+            tasks = {name: find_task(name) for name in dict.fromkeys(want.task for want in left)}
+            if (danger := exposed(self.place.cluster)) is not None:
+                self.watch.note(danger)
+            if self.place.cluster is None:
+                for task in tasks.values():
+                    task.prepare()
+            first = next(iter(tasks.values()))
+            self.source["recipes"] = {
+                lines.recipe_key(want.task, want.budget): lines.trained_recipe(
+                    want.task, want.budget
+                )
+                for want in {(w.task, w.budget): w for w in left}.values()
+            }
+            with (
+                Stop() as stop,
+                driver.judging(self.judge, {}, self.place) as ready,
+                engine(ready, self.place.suited(first)) as workers,
+            ):
+                with study.transaction():
+                    adding.begin(study, self.source)
+                runner = Runner(study, workers, self.watch, stop)
+                runner.complete(asked)
+                if not missing(study, asked):
+                    runner.clear()
+
+    def search(self, search: Search) -> Path:
+        """A search in a study of its own beside this one; its tests are added here."""
+        path = self.searched(search)
+        where = asdict(self.place)
+        if path.exists():
+            driver.resume(path, watch=self.watch, judge=self.judge, **where).close()
+        else:
+            settings = self.scale.settings(search)
+            names = known(settings["strategy"])
+            suited = {name: value for name, value in settings.items() if name in names}
+            driver.search(study=path, watch=self.watch, judge=self.judge, **suited, **where).close()
+        adding.add([path], self.path)
+        return path
+
+    def searched(self, search: Search) -> Path:
+        return self.path.with_name(f"{self.path.stem}-{self.scale.name}-{search.name}.study")
+
+    def outcome(self, runs: int | None, only: Sequence[str], in_time: bool) -> Outcome:
+        searches = tuple(map(self.searched, self.experiment.searches))
+        if not self.path.exists():
+            return Outcome(0, 0, searches, in_time)
+        with Study.open(self.path) as study:
+            asked = wanted(self.groups(only), self.scale, runs, ended(study))
+            left = len(missing(study, asked))
+            kinds, seeds = {*map(_kind, asked)}, ended(study)
+            void = sum(len(seeds[kind].void) for kind in kinds if kind in seeds)
+        return Outcome(len(asked) - left - void, len(asked) - void, searches, in_time)
+
+
+def _holds(cell: Cell, text: str) -> bool:
+    return any(text in part for part in (cell.task, cell.group, cell.name, cell.scope or ""))
+
+
+def ended(study: Study) -> dict[Kind, Ended]:
+    """The seeds of the runs that have ended, by what the runs have in common."""
+    seeds: dict[Kind, Ended] = {}
+    for run in study.runs(PAPER.name):
+        kind = run["function"], run["scope"], run["task"], run["budget"]
+        void, valid = seeds.get(kind, Ended())
+        if run["failure"] in OUTSIDE:
+            seeds[kind] = Ended((*void, run["seed"]), valid)
+        else:
+            seeds[kind] = Ended(void, (*valid, run["seed"]))
+    return seeds
+
+
+def missing(study: Study, asked: Sequence[Wanted]) -> list[Wanted]:
+    """Those without a result."""
+    there = {
+        (kind, seed) for kind, seeds in ended(study).items() for seed in (*seeds.void, *seeds.valid)
+    }
+    return [want for want in asked if (_kind(want), want.seed) not in there]
+
+
+def _kind(want: Wanted) -> Kind:
+    return want.function, want.scope, want.task, want.budget

@@ -1,0 +1,116 @@
+"""Results of several machines add up; the same run counts once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pangaea.errors import PangaeaError
+from pangaea.paper import adding, lines
+from pangaea.paper.running import run
+from pangaea.study.study import Study
+from tests.study.driving import REPOSITORY
+from tests.study.judges import instant
+
+RESULTS = REPOSITORY / "results"
+pytestmark = pytest.mark.usefixtures("unprepared")
+
+
+def made(path: Path, name: str = "prelu_lcn", runs: int = 1) -> Path:
+    run(name, study=path, scale="lab", runs=runs, workers=0, judge=instant)
+    return path
+
+
+def of(path: Path) -> list[lines.Line]:
+    with Study.open(path) as study:
+        return lines.of_study(study)
+
+
+def test_a_study_is_added_once(tmp_path: Path) -> None:
+    one, other = made(tmp_path / "1.study"), made(tmp_path / "2.study", "pau_specialized_setup")
+    assert adding.add([other], one) == adding.Added(2, 0, {})
+    assert adding.add([other, one], one) == adding.Added(0, 13, {})
+    assert {lines.identity(row) for row in of(other)} < {lines.identity(row) for row in of(one)}
+
+
+def test_lines_go_out_and_come_back_as_they_were(tmp_path: Path) -> None:
+    one, file = made(tmp_path / "1.study"), tmp_path / "runs.jsonl"
+    assert lines.write(file, of(one)) == 9
+    assert adding.add([file, file], tmp_path / "2.study") == adding.Added(9, 9, {})
+    assert of(tmp_path / "2.study") == of(one)
+
+
+def test_what_was_added_is_not_run_again(tmp_path: Path) -> None:
+    one, two = made(tmp_path / "1.study", runs=2), tmp_path / "2.study"
+    rows = of(one)
+    lines.write(tmp_path / "some.jsonl", rows[9:])  # the second run of every cell
+    adding.add([tmp_path / "some.jsonl"], two)
+    run("prelu_lcn", study=two, scale="lab", runs=3, workers=0, judge=instant)
+    assert len(of(two)) == len({lines.identity(row) for row in of(two)}) == 27
+    assert adding.add([one], two) == adding.Added(0, 18, {})
+
+
+def test_another_recipe_is_another_run(tmp_path: Path) -> None:
+    one = made(tmp_path / "1.study")
+    row = of(one)[0]
+    row["recipe"]["weight_decay"] = 5e-4
+    lines.write(tmp_path / "changed.jsonl", [row])
+    why = "wrn-10-4/cifar100 with weight_decay 0.0005, which is 0.001 here"
+    assert adding.add([tmp_path / "changed.jsonl"], one) == adding.Added(0, 0, {why: 1})
+
+
+def test_a_recipe_of_a_time_with_fewer_fields_is_the_same(tmp_path: Path) -> None:
+    one = made(tmp_path / "1.study")
+    row = of(one)[0]
+    del row["recipe"]["valid_above"]
+    lines.write(tmp_path / "old.jsonl", [row])
+    assert adding.add([tmp_path / "old.jsonl"], one) == adding.Added(0, 1, {})
+
+
+def test_a_last_line_that_was_cut_off_is_no_run(tmp_path: Path) -> None:
+    one, file = made(tmp_path / "1.study"), tmp_path / "runs.jsonl"
+    lines.write(file, of(one))
+    file.write_text(file.read_text()[:-30])
+    assert adding.add([file], tmp_path / "2.study").added == 8
+    file.write_text("{\n" + file.read_text())
+    with pytest.raises(PangaeaError, match="line 1, is not JSON"):
+        adding.add([file], tmp_path / "2.study")
+
+
+def test_the_tests_of_a_search_are_added(tmp_path: Path) -> None:
+    from tests.study.making import searched
+
+    searched(tmp_path / "s.study", runs=3)
+    became = adding.add([tmp_path / "s.study"], tmp_path / "paper.study")
+    assert became.added == 3 * 4  # the best three and the baseline
+    assert {row["task"] for row in of(tmp_path / "paper.study")} == {"mnist1d"}
+
+
+def test_validation_scores_and_unknown_tasks_are_left_out(tmp_path: Path) -> None:
+    row = of(made(tmp_path / "1.study"))[0]
+    rows = [row | {"part": "validation"}, row | {"task": "wrn-10-4/cifar1000"}]
+    lines.write(tmp_path / "odd.jsonl", rows)
+    assert adding.add([tmp_path / "odd.jsonl"], tmp_path / "2.study").left_out == {
+        "judged on validation data": 1,
+        "no task is called wrn-10-4/cifar1000": 1,
+    }
+
+
+@pytest.mark.parametrize("name", ["wrn-10-4-relu", "wrn-10-4-a", "resnet-v1-56-short"])
+def test_the_published_files_are_in_the_published_lines(tmp_path: Path, name: str) -> None:
+    assert adding.add([RESULTS / "paper.jsonl"], tmp_path / "p.study").left_out == {}
+    assert adding.add([RESULTS / f"{name}.json"], tmp_path / "p.study").added == 0
+
+
+def test_every_published_line_says_where_it_comes_from() -> None:
+    for text in (RESULTS / "paper.jsonl").read_text().splitlines():
+        row = json.loads(text)
+        assert None not in (row["command"], row["commit"], row["versions"], row["recipe"])
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(PangaeaError, match="is no study, no file of runs"):
+        adding.add([tmp_path / "a.json"], tmp_path / "p.study")
+    with pytest.raises(PangaeaError, match="cannot be read"):
+        adding.add([tmp_path / "nothing.study"], tmp_path / "p.study")

@@ -1,0 +1,178 @@
+"""Experiments are run, stopped, killed and gone on with; nothing is lost and nothing done twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pangaea.errors import PangaeaError
+from pangaea.paper import adding, lines
+from pangaea.paper.running import run
+from pangaea.study.study import Study
+from pangaea.workers.judge import Job, Result, failed
+from tests.study.driving import REPOSITORY, until
+from tests.study.judges import instant
+
+pytestmark = pytest.mark.usefixtures("unprepared")
+
+
+def runs_of(path: Path) -> list[dict[str, object]]:
+    with Study.open(path) as study:
+        return study.runs("paper")
+
+
+def test_a_table_is_run_once_and_then_it_is_there(path: Path) -> None:
+    outcome = run("prelu_lcn", study=path, scale="lab", workers=0, judge=instant)
+    assert (outcome.done, outcome.total, outcome.in_time) == (27, 27, True)
+    budgets = {(row["task"], row["budget"], row["part"]) for row in runs_of(path)}
+    assert ("wrn-10-4/cifar100", 50, "test") in budgets
+    run("prelu_lcn", study=path, scale="lab", workers=0, judge=_never)
+    assert len(runs_of(path)) == 27
+
+
+def _never(job: Job) -> Result:
+    raise AssertionError("nothing is left to do")
+
+
+def test_only_what_is_missing_is_run(path: Path) -> None:
+    run("prelu_lcn", study=path, scale="lab", runs=1, workers=0, judge=instant)
+    before = {(row["run"], row["score"]) for row in runs_of(path)}
+    outcome = run("prelu_lcn", study=path, scale="lab", runs=2, workers=0, judge=instant)
+    assert (outcome.done, outcome.total) == (18, 18)
+    assert before < {(row["run"], row["score"]) for row in runs_of(path)}
+    run("results", study=path, scale="lab", runs=2, only=["prelu"], workers=0, judge=_never)
+
+
+def test_only_some_cells(path: Path) -> None:
+    run("results", study=path, scale="lab", only=["resnet-v1-1"], workers=0, judge=instant)
+    assert Counter(row["task"] for row in runs_of(path)) == {
+        "wrn-10-4/cifar100": 3,
+        "resnet-v1-56/cifar100": 3,
+        "resnet-v2-56/cifar100": 3,
+    }
+    with pytest.raises(PangaeaError, match="results has no cell with vgg"):
+        run("results", study=path, only=["vgg"], workers=0, judge=instant)
+
+
+def test_after_its_minutes_it_stops_and_the_next_call_goes_on(path: Path) -> None:
+    def slow(job: Job) -> Result:
+        time.sleep(0.05)
+        return instant(job)
+
+    given = {"study": path, "scale": "lab", "workers": 0, "judge": slow}
+    outcome = run("prelu_lcn", minutes=0.5 / 60, **given)
+    assert not outcome.in_time
+    assert 0 < outcome.done < outcome.total
+    assert run("prelu_lcn", minutes=60, **given).done == 27
+    seeds = [row["seed"] for row in runs_of(path)]
+    assert len({*seeds}) == len(seeds) == 27
+
+
+def test_every_result_is_also_a_line(path: Path, tmp_path: Path) -> None:
+    log = tmp_path / "runs.jsonl"
+    run("pau_specialized_setup", study=path, scale="lab", log=log, workers=0, judge=instant)
+    logged = [json.loads(text) for text in log.read_text().splitlines()]
+    with Study.open(path) as study:
+        assert logged == lines.of_study(study)
+    (recipe,) = {json.dumps(row["recipe"]) for row in logged if row["task"].startswith("wrn")}
+    assert json.loads(recipe)["batch"] == 64
+    assert logged[0]["command"] == "pangaea paper run pau_specialized_setup --scale lab --workers 0"
+
+
+def test_runs_that_the_machine_spoiled_are_made_again(path: Path) -> None:
+    bad = iter([True, False, True])
+
+    def unlucky(job: Job) -> Result:
+        return failed("out of memory", "a neighbour") if next(bad, False) else instant(job)
+
+    given = {"study": path, "scale": "lab", "runs": 1, "only": ["wrn-10-4"], "workers": 0}
+    outcome = run("prelu_lcn", judge=unlucky, **given)
+    assert (outcome.done, outcome.total) == (1, 3)
+    outcome = run("prelu_lcn", judge=instant, **given)
+    assert (outcome.done, outcome.total) == (3, 3)
+    with Study.open(path) as study:
+        assert len(study.runs("paper")) == 5
+        assert len(lines.of_study(study)) == 3
+
+
+def test_a_function_that_diverges_has_its_result(path: Path) -> None:
+    given = {"study": path, "scale": "lab", "runs": 1, "only": ["wrn-10-4"], "workers": 0}
+    outcome = run("prelu_lcn", judge=lambda job: failed("diverged", "nan"), **given)
+    assert (outcome.done, outcome.total) == (3, 3)
+
+
+def test_a_broken_machine_stops_it(path: Path) -> None:
+    with pytest.raises(PangaeaError, match=r"8 runs in a row came to nothing.*no such driver"):
+        run(
+            "prelu_lcn",
+            study=path,
+            scale="lab",
+            workers=0,
+            judge=lambda job: failed("CUDA driver", "x") | failed("exception", "no such driver"),
+        )
+
+
+def test_a_search_s_study_is_not_written_to(path: Path) -> None:
+    from tests.study.making import searched
+
+    searched(path)
+    with pytest.raises(PangaeaError, match="is the study of a search"):
+        run("prelu_lcn", study=path, workers=0, judge=instant)
+
+
+def test_its_searches_stand_beside_it_and_their_tests_in_it(path: Path) -> None:
+    outcome = run("progress", study=path, scale="smoke", workers=0, judge=instant)
+    assert [file.name for file in outcome.searches] == [
+        f"a-smoke-{net}.study" for net in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56")
+    ]
+    for file in outcome.searches:
+        with Study.open(file) as study:
+            assert len(study.table()) == 4
+    assert {row["task"] for row in runs_of(path)} == {
+        f"{net}/cifar100/few" for net in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56")
+    }
+    before = len(runs_of(path))
+    run("progress", study=path, scale="smoke", workers=0, judge=_never)
+    assert len(runs_of(path)) == before
+
+
+DRIVE = """
+import sys
+from functools import partial
+from pangaea.paper.running import run
+from pangaea.tasks.classification import Classification
+from tests.study.judges import napping
+Classification.prepare = lambda task: None
+run("results", study=sys.argv[1], scale="lab", log=sys.argv[2], workers=int(sys.argv[3]),
+    runs=1, judge=partial(napping, 0.02))
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_killed_at_any_moment_it_goes_on(path: Path, tmp_path: Path, workers: int) -> None:
+    log = tmp_path / "runs.jsonl"
+    kills, known = 2, 0
+    while True:
+        process = subprocess.Popen(
+            [sys.executable, "-c", DRIVE, path, log, str(workers)],
+            cwd=REPOSITORY,
+            stderr=subprocess.DEVNULL,
+        )
+        if not kills:
+            assert process.wait(300) == 0
+            break
+        target = known + 20
+        until(lambda target=target: path.exists() and len(runs_of(path)) >= target, 240)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        known, kills = len(runs_of(path)), kills - 1
+    rows = runs_of(path)
+    kinds = Counter((row["function"], row["task"]) for row in rows)
+    assert len(rows) == len(kinds) == 90
+    assert adding.add([log], path).added == 0
