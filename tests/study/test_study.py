@@ -270,6 +270,7 @@ def test_the_stages_are_one_table() -> None:
         "rerank": ("full", "validation"),
         "test": ("full", "test"),
         "general": ("full", "validation"),
+        "paper": ("full", "test"),
     }
     assert PROPOSED == ("search", "promotion")
     assert all(stage.doing for stage in STAGES.values())
