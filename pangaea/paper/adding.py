@@ -51,6 +51,7 @@ def take(study: Study, runs: Iterable[Line]) -> Added:
     known = {lines.identity(run) for run in lines.of_study(study)}
     why: Counter[str] = Counter()
     added = there = 0
+    tasks: set[str] = set()
     with study.transaction():
         for run in runs:
             mark = lines.identity(run)
@@ -61,7 +62,9 @@ def take(study: Study, runs: Iterable[Line]) -> Added:
             else:
                 known.add(mark)
                 _record(study, run)
+                tasks.add(run["task"])
                 added += 1
+    study.know({name: find_task(name).goal for name in tasks})
     return Added(added, there, dict(why))
 
 

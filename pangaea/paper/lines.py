@@ -15,7 +15,7 @@ from typing import Any
 from pangaea.activation.names import resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
-from pangaea.study.stages import PAPER, TEST
+from pangaea.study.stages import EVALUATION, PAPER, TEST
 from pangaea.study.study import Study
 from pangaea.tasks.classification import Classification
 from pangaea.tasks.finding import task as find_task
@@ -24,6 +24,7 @@ from pangaea.workers.judge import OUTSIDE
 
 Line = dict[str, Any]
 
+_TESTS = (PAPER.name, TEST.name, EVALUATION.name)
 ASKED = ("function", "task", "scope", "budget", "seed", "part")
 _CAME = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device", "finished")
 _SOURCE = ("recipe", "command", "commit", "versions")
@@ -75,14 +76,14 @@ def read(path: Path | str) -> list[Line]:
 
 
 def of_study(study: Study, *, curves: bool = False) -> list[Line]:
-    """A study's runs on test data: the paper's experiments, and the tests of a search.
+    """A study's runs on test data: the paper's experiments, evaluations, the tests of a search.
 
     Without those that came to nothing through no fault of the function.
     """
     sources = study.noted("sources", [])
     lines = []
     for row in study.runs():
-        if row["stage"] not in (PAPER.name, TEST.name) or row["failure"] in OUTSIDE:
+        if row["stage"] not in _TESTS or row["part"] != PAPER.part or row["failure"] in OUTSIDE:
             continue
         made = line(row, _source_of(study, row, sources))
         if curves:

@@ -142,6 +142,7 @@ class Campaign:
                 driver.judging(self.judge, {}, self.place) as ready,
                 engine(ready, self.place.suited(first)) as workers,
             ):
+                study.know({name: task.goal for name, task in tasks.items()})
                 with study.transaction():
                     adding.begin(study, self.source)
                 runner = Runner(study, workers, self.watch, stop)

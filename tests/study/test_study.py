@@ -270,6 +270,7 @@ def test_the_stages_are_one_table() -> None:
         "rerank": ("full", "validation"),
         "test": ("full", "test"),
         "general": ("full", "validation"),
+        "evaluation": ("full", "test"),
         "paper": ("full", "test"),
     }
     assert PROPOSED == ("search", "promotion")
