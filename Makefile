@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: search test test-all test-ecosystem test-slurm test-htcondor lint format
+.PHONY: search test test-all test-ecosystem test-release test-slurm test-htcondor lint format dist
 
 search: $(READY)
 	$(BIN)/pangaea search
@@ -13,12 +13,16 @@ test: $(READY)
 
 # The long campaigns too: about ten minutes on two cores.
 test-all: $(READY)
-	$(BIN)/python -m pytest -n auto -m "not gpu and not slurm and not htcondor and not ecosystem"
+	$(BIN)/python -m pytest -n auto -m "not gpu and not slurm and not htcondor and not ecosystem and not release"
 
 # Other people's packages beside ours: transformers, JAX, Flax, Keras, onnxruntime, SymPy.
 test-ecosystem: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,ecosystem]"
 	$(BIN)/python -m pytest -m ecosystem tests/ecosystem
+
+# The wheel in two empty environments, with the lowest and the newest versions of what it needs.
+test-release: $(READY)
+	$(BIN)/python -m pytest -m release tests/test_release.py
 
 # Real batch systems, as root on Debian: Slurm takes a minute, HTCondor five with its chroot.
 test-slurm: $(READY)
@@ -35,6 +39,13 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# What goes to the package index: the wheel is built from the sdist, so that both are whole.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet -c constraints.txt twine
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

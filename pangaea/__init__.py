@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Task = OwnTask
     from pangaea.training.recipes import Recipe as Recipe
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # the one place where it is written
 
 # Torch takes a second to import, so nothing is imported before it is asked for.
 _HOME = {

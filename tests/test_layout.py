@@ -9,6 +9,7 @@ import pangaea
 
 ORDER = (
     "errors",
+    "system",
     "files",
     "locating",
     "settings",

@@ -37,7 +37,7 @@ def test_a_wheel_works_in_a_bare_environment(tmp_path: Path) -> None:
         sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", tmp_path, cwd=ROOT
     )
     assert built.returncode == 0, built.stdout + built.stderr
-    (wheel,) = tmp_path.glob("pangaea-*.whl")
+    (wheel,) = tmp_path.glob("pangaea_search-*.whl")
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
     light = run(python, "-m", "pip", "install", "-c", ROOT / "constraints.txt", "typer", "rich")

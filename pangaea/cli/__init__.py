@@ -7,6 +7,7 @@ import sys
 
 import typer
 
+from pangaea import system
 from pangaea.cli import (  # noqa: F401 (the commands)
     export,
     inspect,
@@ -25,6 +26,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters shows ?
     try:
+        system.check()
         app()
     except ParseError as error:
         typer.echo(f"error: not a function: {error}", err=True)

@@ -6,12 +6,14 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from http.client import HTTPException, IncompleteRead
 from io import BufferedRandom
 from pathlib import Path
-from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import numpy as np
 
@@ -19,10 +21,9 @@ from pangaea.data.sets import Arrays, DataSet, Pair, data_folder
 from pangaea.errors import PangaeaError
 from pangaea.files import replacing
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
-
 SHAPE = (3, 32, 32)
+_CHUNK = 2**18
+_PATIENCE_SECONDS = 30.0  # with a server that says nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,24 +91,15 @@ def download(archive: Archive) -> None:
 
 
 def _fetch(archive: Archive, packed: BufferedRandom) -> None:
-    from pooch import HTTPDownloader
-    from requests import RequestException
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    try:
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            bar = _Bar(progress, f"Downloading {archive.name}")
-            fetch = HTTPDownloader(progressbar=bar, chunk_size=2**18)
-            fetch(archive.url, packed, None)
-    except RequestException as error:
-        if error.response is not None:
-            error.response.close()  # pooch leaves it open
-        raise PangaeaError(
-            f"{archive.path(next(iter(archive.train)))} is not there, and {archive.name} could "
-            f"not be downloaded ({type(error).__name__}){_misplaced(archive)}: {archive.by_hand}"
-        ) from error
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task(f"Downloading {archive.name}", total=None)
+        for chunk, total in _received(archive):
+            packed.write(chunk)
+            progress.update(bar, advance=len(chunk), total=total)
     packed.seek(0)
     digest = hashlib.file_digest(packed, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
     if digest != archive.md5:
@@ -115,6 +107,30 @@ def _fetch(archive: Archive, packed: BufferedRandom) -> None:
             f"what came from {archive.url} is not {archive.name}: its MD5 is {digest}, not the "
             f"published {archive.md5}; try again, or {archive.by_hand}"
         )
+
+
+def _received(archive: Archive) -> Iterator[tuple[bytes, int | None]]:
+    """What comes, piece by piece, and how much it will be if that is known."""
+    try:
+        with urlopen(archive.url, timeout=_PATIENCE_SECONDS) as response:
+            promised = response.headers["Content-Length"]
+            total = None if promised is None else int(promised)
+            size = 0
+            while chunk := response.read(_CHUNK):
+                size += len(chunk)
+                yield chunk, total
+            if total is not None and size < total:
+                raise IncompleteRead(b"", total - size)
+    except (OSError, HTTPException) as error:
+        if isinstance(error, HTTPError):
+            error.close()  # it is the answer, too
+        # Why a server could not be reached is an error inside the error.
+        cause = getattr(error, "reason", None)
+        why = type(cause if isinstance(cause, Exception) else error).__name__
+        raise PangaeaError(
+            f"{archive.path(next(iter(archive.train)))} is not there, and {archive.name} could "
+            f"not be downloaded ({why}){_misplaced(archive)}: {archive.by_hand}"
+        ) from error
 
 
 def _unpack(archive: Archive, packed: BufferedRandom) -> None:
@@ -175,24 +191,6 @@ def _read(archive: Archive, files: Mapping[str, int]) -> Pair:
         labels.append(label)
         images.append(rows[:, archive.label_bytes :].reshape(count, *SHAPE))
     return np.concatenate(images), np.concatenate(labels).astype(np.int64)
-
-
-class _Bar:
-    """The progress bar pooch asks for, drawn by rich."""
-
-    def __init__(self, progress: "Progress", description: str) -> None:
-        self.progress = progress
-        self.task = progress.add_task(description, total=None)
-        self.total = 0  # pooch sets it
-
-    def update(self, advance: int) -> None:
-        self.progress.update(self.task, advance=advance, total=self.total or None)
-
-    def reset(self) -> None:
-        self.progress.reset(self.task)
-
-    def close(self) -> None:
-        """Nothing: whoever made the progress display ends it."""
 
 
 CIFAR10_ARCHIVE = Archive(

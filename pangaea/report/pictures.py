@@ -18,8 +18,8 @@ from pangaea.report.records import Snapshot, alike
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _INSTALL = (
-    "pictures are drawn by a browser: `pip install playwright`, then `playwright install chromium` "
-    "or your system's chromium package"
+    "pictures are drawn by a browser: pip install 'pangaea-search[pictures]', then "
+    "`playwright install chromium` or your system's chromium package"
 )
 _DRAW = "([figure, size]) => Plotly.toImage(figure, {format: 'png', scale: 2, ...size})"
 

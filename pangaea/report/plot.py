@@ -31,8 +31,7 @@ def _drawn(figure: Figure) -> Callable[..., Any]:
 
     @wraps(figure.make)
     def draw(*args: Any, **options: Any) -> Any:
-        import plotly.graph_objects as go  # half a second, so only where a figure is wanted
-
+        go = _plotly()
         least = 0 if figure.takes == "function" else 1
         if len(args) < least:
             raise PangaeaError(f"plot.{figure.name} needs a study, or the path of its file")
@@ -45,6 +44,18 @@ def _drawn(figure: Figure) -> Callable[..., Any]:
         return go.Figure(theme.standalone(spec))
 
     return draw
+
+
+def _plotly() -> Any:
+    """Half a second to import, so only where a figure is wanted."""
+    try:
+        import plotly.graph_objects
+    except ImportError:
+        raise PangaeaError(
+            "figures are Plotly's: pip install 'pangaea-search[pictures]'; the page that "
+            "`pangaea report` writes needs nothing more"
+        ) from None
+    return plotly.graph_objects
 
 
 def _comparable(studies: Sequence[Snapshot]) -> None:

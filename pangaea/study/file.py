@@ -5,7 +5,6 @@ number may read. A change is on the disk (`synchronous=FULL`) before anything fo
 """
 
 import contextlib
-import fcntl
 import os
 import shutil
 import socket
@@ -13,6 +12,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pangaea import system
 from pangaea.errors import PangaeaError
 from pangaea.files import replacing
 from pangaea.study import migration
@@ -76,6 +76,11 @@ _REMOTE = (
     "pvfs",
     "ocfs",
     "gfs",
+    # as macOS calls them
+    "afp",
+    "webdav",
+    "macfuse",
+    "osxfuse",
 )
 
 
@@ -213,7 +218,7 @@ class Lock:
     def _taken(self, path: Path) -> bool:
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.lock(self._file)
         except BlockingIOError:
             owner = os.read(self._file, 200).decode(errors="replace") or "another process"
             os.close(self._file)
@@ -256,6 +261,7 @@ def _durable(path: Path) -> sqlite3.Connection:
     connection = _connect(path, "mode=rw")
     connection.execute(f"pragma journal_mode={'delete' if _remote(path) else 'wal'}")
     connection.execute("pragma synchronous=full")
+    connection.execute("pragma fullfsync=on")  # macOS: through the disk's own cache, too
     connection.execute("pragma foreign_keys=on")
     return connection
 
@@ -343,14 +349,7 @@ def _keep(path: Path, name: Path) -> None:
 
 def _remote(path: Path) -> bool:
     """Does the file lie on a network file system?"""
-    best, kind = "", ""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/mounts").read_text().splitlines():
-            _, place, type_, *_ = line.split()
-            place = place.replace("\\040", " ")
-            if path.resolve().is_relative_to(place) and len(place) >= len(best):
-                best, kind = place, type_
-    return kind.startswith(_REMOTE)
+    return system.file_system(path).startswith(_REMOTE)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from pangaea import __version__
 from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.trials import Measured, Proposal, Trial, mean_score
@@ -424,8 +425,12 @@ def open_study(path: Path | str) -> Study:
 
 def versions() -> dict[str, str]:
     """Of everything that a result may depend on."""
-    known = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in ("pangaea", "torch", "numpy", "dask", "distributed", "mnist1d", "triton"):
+    known = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "pangaea": __version__,
+    }
+    for package in ("torch", "numpy", "scipy", "dask", "distributed", "triton"):
         try:
             known[package] = version(package)
         except PackageNotFoundError:

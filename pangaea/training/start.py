@@ -2,7 +2,6 @@
 
 import contextlib
 import random
-import resource
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from pangaea import system
 from pangaea.activation.module import Activation, parameter_groups
 from pangaea.data.sets import (
     DataSet,
@@ -47,7 +47,7 @@ def peak_memory(device: torch.device) -> int:
     """Bytes: on a GPU since the last run began alone there, on the CPU of the whole process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return system.peak_memory()
 
 
 def device_name(device: torch.device) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from pangaea import system
 from pangaea.activation.module import FunctionLike, Scope, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.training import checkpoint
@@ -223,6 +224,7 @@ def choose_precision(precision: str | None, device: torch.device) -> torch.dtype
 @contextlib.contextmanager
 def surroundings(device: torch.device) -> Iterator[None]:
     """One thread on the CPU, the fastest convolutions on the GPU; the caller's state comes back."""
+    system.check()
     threads, benchmark = torch.get_num_threads(), torch.backends.cudnn.benchmark
     torch.backends.cudnn.benchmark = True
     if device.type == "cpu":

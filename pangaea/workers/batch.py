@@ -259,7 +259,7 @@ def _kind(name: str) -> Any:
         import dask_jobqueue
     except ImportError:
         raise PangaeaError(
-            f"--cluster {name} needs dask-jobqueue: pip install 'pangaea[cluster]'"
+            f"--cluster {name} needs dask-jobqueue: pip install 'pangaea-search[cluster]'"
         ) from None
     except ValueError:
         raise PangaeaError(f"--cluster {name} is for a program's main thread alone") from None

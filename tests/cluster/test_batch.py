@@ -248,7 +248,7 @@ def test_a_configuration_that_cannot_work_is_one_sentence(commands, said):
 
 def test_without_dask_jobqueue_its_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
-    with pytest.raises(PangaeaError, match=r"pip install 'pangaea\[cluster\]'"):
+    with pytest.raises(PangaeaError, match=r"pip install 'pangaea-search\[cluster\]'"):
         batch._kind("slurm")
 
 

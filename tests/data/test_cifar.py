@@ -237,8 +237,8 @@ def test_without_network_one_sentence_says_what_to_do(
         cifar.load(archive)
     assert str(raised.value) == (
         f"{folder}/cifar-100-binary/train.bin is not there, and CIFAR-100 could not be downloaded "
-        "(ConnectionError): download http://127.0.0.1:9/cifar-100-binary.tar.gz elsewhere and "
-        f"unpack it in {folder}, or set PANGAEA_DATA to the folder that holds cifar-100-binary"
+        "(ConnectionRefusedError): download http://127.0.0.1:9/cifar-100-binary.tar.gz elsewhere "
+        f"and unpack it in {folder}, or set PANGAEA_DATA to the folder that holds cifar-100-binary"
     )
     assert everything(folder) == []
 

@@ -1,5 +1,4 @@
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +7,6 @@ import torch
 from pangaea.data import mnist1d
 from pangaea.data import sets as data
 from pangaea.data.sets import Arrays
-from pangaea.errors import PangaeaError
 
 # Of each part: its first labels, the start of its first signal, and the mean of the cubes.
 GOLDEN = {
@@ -31,41 +29,11 @@ GOLDEN = {
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Arrays, Path]:
-    """The data as made, and the cache it left behind."""
-    folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PANGAEA_DATA", str(folder))
-        arrays = mnist1d.load()
-    (cache,) = folder.iterdir()
-    return arrays, cache
+def arrays() -> Arrays:
+    return mnist1d.load()
 
 
-def equal(one: Arrays, other: Arrays) -> bool:
-    return all(
-        np.array_equal(a, b)
-        for part in mnist1d.SIZES
-        for a, b in zip(getattr(one, part), getattr(other, part), strict=True)
-    )
-
-
-@pytest.fixture
-def drawings(monkeypatch: pytest.MonkeyPatch, kept: tuple[Arrays, Path]) -> list[int]:
-    """The sizes drawn from here on, from the data already made so that it takes no time."""
-    drawn: list[int] = []
-    by_size = {mnist1d.SIZES[part]: getattr(kept[0], part) for part in mnist1d.SIZES}
-
-    def draw(count: int, seed: int) -> data.Pair:
-        drawn.append(count)
-        pair: data.Pair = by_size[count]
-        return pair
-
-    monkeypatch.setattr(mnist1d, "_draw", draw)
-    return drawn
-
-
-def test_the_parts_have_the_sizes_listed_and_every_class_alike(kept: tuple[Arrays, Path]) -> None:
-    arrays, _ = kept
+def test_the_parts_have_the_sizes_listed_and_every_class_alike(arrays: Arrays) -> None:
     assert mnist1d.MNIST1D.sizes == (1000, 2000, 6000)
     for part, count in mnist1d.SIZES.items():
         inputs, labels = getattr(arrays, part)
@@ -75,8 +43,7 @@ def test_the_parts_have_the_sizes_listed_and_every_class_alike(kept: tuple[Array
         assert np.bincount(labels).tolist() == [count // 10] * 10
 
 
-def test_no_sample_stands_in_two_parts_or_twice_in_one(kept: tuple[Arrays, Path]) -> None:
-    arrays, _ = kept
+def test_no_sample_stands_in_two_parts_or_twice_in_one(arrays: Arrays) -> None:
     assert arrays.validation is not None
     signals = np.concatenate([arrays.train[0], arrays.validation[0], arrays.test[0]])
     assert len(np.unique(signals.reshape(9000, 40), axis=0)) == 9000
@@ -87,9 +54,8 @@ def test_no_sample_stands_in_two_parts_or_twice_in_one(kept: tuple[Arrays, Path]
     assert (flat[:1000] @ flat[1000:].T).max() < 0.9999
 
 
-def test_the_data_never_changes(kept: tuple[Arrays, Path]) -> None:
+def test_the_data_never_changes(arrays: Arrays) -> None:
     # A change here makes every stored study's accuracy mean something else.
-    arrays, _ = kept
     for part, (labels, signal, third) in GOLDEN.items():
         inputs, found = getattr(arrays, part)
         assert found[:10].tolist() == labels
@@ -107,81 +73,30 @@ def test_making_the_data_leaves_every_random_state_alone() -> None:
     random.seed(1)
     np.random.seed(2)
     torch.manual_seed(3)
-    once = mnist1d._draw(20, 4)
+    once = mnist1d.draw(20, 4)
     assert (random.random(), np.random.rand(), torch.rand(1).item()) == expected
-    again = mnist1d._draw(20, 4)
+    again = mnist1d.draw(20, 4)
     assert np.array_equal(once[0], again[0])
-    assert not np.array_equal(once[0], mnist1d._draw(20, 5)[0])
+    assert not np.array_equal(once[0], mnist1d.draw(20, 5)[0])
 
 
-def test_the_cache_gives_the_same_arrays_without_drawing(
-    kept: tuple[Arrays, Path], drawings: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arrays, cache = kept
-    monkeypatch.setenv("PANGAEA_DATA", str(cache.parent))
-    assert equal(mnist1d.load(), arrays)
-    assert drawings == []
+@pytest.mark.parametrize(
+    ("count", "seed"), [(20, 0), (20, 1), (50, 2**32 - 1), *[(300, s) for s in range(3)], (1000, 1)]
+)
+def test_the_data_is_that_of_the_authors_package_to_the_last_bit(count: int, seed: int) -> None:
+    package = pytest.importorskip("mnist1d.data")
+    settings = package.get_dataset_args()
+    settings.num_samples, settings.train_split, settings.seed = count, 1.0, seed
+    states = random.getstate(), np.random.get_state()
+    theirs = package.make_dataset(settings)
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    signals, labels = mnist1d.draw(count, seed)
+    assert np.array_equal(signals[:, 0], theirs["x"].astype(np.float32))
+    assert np.array_equal(labels, theirs["y"])
 
 
-@pytest.mark.parametrize("damage", ["empty", "truncated", "flipped", "text", "array", "sizes"])
-def test_a_damaged_cache_is_made_anew(
-    damage: str,
-    kept: tuple[Arrays, Path],
-    drawings: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    arrays, whole = kept
-    cache, content = tmp_path / whole.name, bytearray(whole.read_bytes())
-    monkeypatch.setenv("PANGAEA_DATA", str(tmp_path))
-    content[len(content) // 2] ^= 1
-    pairs = [array for part in mnist1d.SIZES for array in getattr(arrays, part)]
-    if damage in ("array", "sizes"):
-        with cache.open("wb") as file:
-            np.save(file, pairs[0]) if damage == "array" else np.savez(file, *reversed(pairs))
-    else:
-        cache.write_bytes(
-            {
-                "empty": b"",
-                "truncated": whole.read_bytes()[:-100],
-                "flipped": bytes(content),
-                "text": b"not an archive",
-            }[damage]
-        )
-    assert equal(mnist1d.load(), arrays)
-    assert drawings == [1000, 2000, 6000]
-    assert equal(mnist1d.load(), arrays)
-    assert len(drawings) == 3  # the cache was mended
-    assert list(tmp_path.iterdir()) == [cache]
-
-
-def test_a_folder_that_cannot_be_written_is_done_without(
-    kept: tuple[Arrays, Path],
-    drawings: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "file").touch()
-    for folder in (tmp_path / "file", Path("~nobody-is-called-this")):
-        monkeypatch.setenv("PANGAEA_DATA", str(folder))
-        assert equal(mnist1d.load(), kept[0])
-    assert len(drawings) == 6
-
-
-def test_without_the_package_one_sentence_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(mnist1d, "find_spec", lambda name: None)
-    assert not mnist1d.MNIST1D.here()
-    with pytest.raises(PangaeaError, match="pip install mnist1d"):
-        mnist1d.load()
-
-
-def test_the_split_hands_out_the_parts_as_drawn(
-    kept: tuple[Arrays, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PANGAEA_DATA", str(kept[1].parent))
-    assert mnist1d.MNIST1D.here()
+def test_the_split_hands_out_the_parts_as_drawn() -> None:
     training, validation = data.split(mnist1d.MNIST1D, seed=1)
     test = data.test_data(mnist1d.MNIST1D)
     assert (len(training), len(validation), len(test)) == mnist1d.MNIST1D.sizes

@@ -63,5 +63,5 @@ def test_without_a_browser_it_says_what_to_install(
     paths: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
-    with pytest.raises(PangaeaError, match="pip install playwright"):
+    with pytest.raises(PangaeaError, match=r"pip install 'pangaea-search\[pictures\]'"):
         write([paths["finished"]], kind="md", pictures=tmp_path / "png")

@@ -6,7 +6,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from pangaea.errors import PangaeaError
@@ -80,22 +82,12 @@ def test_what_cannot_be_read_rightly_is_not_read_at_all(open_folder: Path) -> No
     assert "PangaeaError" in said.stderr
 
 
-def mounts(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
-    real = Path.read_text
-
-    def read(self: Path, *args: object, **kwargs: object) -> str:
-        if str(self) == "/proc/self/mounts":
-            return "\n".join(["/dev/vda / ext4 rw 0 0", *lines])
-        return real(self, *args, **kwargs)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Path, "read_text", read)
-
-
 @pytest.mark.parametrize(
     ("kind", "journal"),
     [
         *[(kind, "delete") for kind in ("nfs4", "cifs", "fuse.sshfs", "lustre", "9p")],
-        *[(kind, "wal") for kind in ("ext4", "tmpfs", "overlay", "xfs")],
+        *[(kind, "delete") for kind in ("nfs", "smbfs", "afpfs", "webdav", "macfuse")],  # macOS
+        *[(kind, "wal") for kind in ("ext4", "tmpfs", "overlay", "xfs", "apfs", "")],
     ],
 )
 def test_a_network_file_system_gets_a_rollback_journal(
@@ -103,7 +95,9 @@ def test_a_network_file_system_gets_a_rollback_journal(
 ) -> None:
     folder = tmp_path / "two words"
     folder.mkdir()
-    mounts(monkeypatch, f"x {str(folder).replace(' ', chr(92) + '040')} {kind} rw 0 0")
+    places = [SimpleNamespace(mountpoint="/", fstype="ext4")]
+    places += [SimpleNamespace(mountpoint=str(folder), fstype=kind)]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: places)
     with created(folder / "a.study") as study:
         (found,) = study._rows("pragma journal_mode")
     assert tuple(found) == (journal,)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pangaea import system
 from pangaea.errors import PangaeaError
 from pangaea.study import file
 from pangaea.study.driver import resume
@@ -194,15 +195,15 @@ def test_a_second_driver_is_refused_as_long_as_the_first_lives(
 def test_a_lock_on_a_file_that_was_just_removed_guards_nothing(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, calls = file.fcntl.flock, []
+    real, calls = system.lock, []
 
-    def late(handle: int, operation: int) -> None:
-        real(handle, operation)
+    def late(handle: int) -> None:
+        real(handle)
         calls.append(handle)
         if len(calls) == 1:
             path.with_name("a.study.lock").unlink()
 
-    monkeypatch.setattr(file.fcntl, "flock", late)
+    monkeypatch.setattr(system, "lock", late)
     lock = Lock(path)
     assert len(calls) == 2
     with pytest.raises(PangaeaError, match=f"process {os.getpid()}"):

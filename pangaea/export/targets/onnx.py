@@ -153,7 +153,9 @@ def export(request: Request) -> bytes:
     try:
         import onnx
     except ImportError:
-        raise PangaeaError("an ONNX graph needs the package onnx: pip install onnx") from None
+        raise PangaeaError(
+            "an ONNX graph needs the package onnx: pip install 'pangaea-search[export]'"
+        ) from None
     function, values = request.function, request.values
     graph = Graph(onnx)
     parameters = _parameters(graph, values)

@@ -74,9 +74,13 @@ def _drawable(y: float) -> float:
 
 def png(path: Path, value: Curve, slope: Curve, title: str) -> None:
     """A picture of the curve and its slope over [−5, 5]."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure as Canvas
+    except ImportError:
+        raise PangaeaError(
+            "a picture is drawn by matplotlib: pip install 'pangaea-search[pictures]'"
+        ) from None
     xs = points(1001)
     ys = [_drawable(value(x)) for x in xs]
     slopes = [_drawable(slope(x)) for x in xs]
