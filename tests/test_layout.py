@@ -28,6 +28,7 @@ ORDER = (
     "paper",
     "report",
     "cli",
+    "testing",
 )
 PACKAGE = Path(pangaea.__file__).parent
 MODULES = sorted(

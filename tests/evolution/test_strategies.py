@@ -14,6 +14,7 @@ from pangaea.evolution.trials import Measured, Proposal, Trial, generator, mean_
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.expression import Function
 from pangaea.functions.parser import parse
+from pangaea.testing import StrategyContract
 
 evolution = strategy("evolution").propose
 nonparametric = strategy("nonparametric").propose
@@ -197,12 +198,10 @@ def test_every_candidate_has_its_own_generator() -> None:
     assert generator(3, 5).random() == generator(3, 5).random()
 
 
-@pytest.mark.parametrize("name", strategies())
-def test_strategies_propose_the_same_from_the_same_past(name: str) -> None:
-    past, known = history(*[40, 50] * 40), strategy(name)
-    first, second = (known.propose(past, generator(0, 80), known.settings()) for _ in range(2))
-    assert first == second
-    assert past == history(*[40, 50] * 40)
+class TestEveryStrategy(StrategyContract):
+    @pytest.fixture(params=strategies())
+    def strategy(self, request: pytest.FixtureRequest) -> room.Strategy:
+        return strategy(request.param)
 
 
 def test_a_golden_run() -> None:

@@ -2,74 +2,23 @@
 
 import ctypes
 import os
-import random
 import signal
-import socket
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pangaea.study.stages import PROPOSED
+from pangaea.testing.judges import here, instant
 from pangaea.workers.judge import Job, Judge, Result, failed, stamped
 from pangaea.workers.judge import judge as real
 
 ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
-HUGE = 10**5000  # more digits than Python prints
-NONSENSE: dict[str, Any] = {
-    "nothing": None,
-    "a text": "a good function",
-    "a list": [1.0],
-    "an empty dict": {},
-    "no score": {"score": None},
-    "not a number": {"score": float("nan")},
-    "infinity": {"score": float("-inf")},
-    "a text for a score": {"score": "76.5"},
-    "a list for a score": {"score": [76.5]},
-    "a truth for a score": {"score": True},
-    "a huge number": {"score": HUGE},
-    "a list of huge numbers": {"score": [HUGE]},
-    "a float near the end": {"score": 1e305},
-    "a strange failure": {"failure": {"why": 3}},
-    "an object": {"score": 1.0, "curves": {"loss": object()}},
-    "values that are none": {"score": 1.0, "values": 3},
-}
-
-
-def here() -> str:
-    return f"{socket.gethostname()}/{os.getpid()}"
-
-
-def instant(job: Job) -> Result:
-    """The same score for the same function and seed, at once."""
-    started = time.time()
-    score = random.Random(f"{job.function}/{job.seed}").uniform(10, 90)
-    return stamped({"score": score}, started, here())
 
 
 def napping(seconds: float, job: Job) -> Result:
     time.sleep(seconds)
     return instant(job)
-
-
-def long_winded(job: Job) -> Result:
-    return instant(job) | {"curves": {"loss": [1 / 3] * 5000}}
-
-
-def raising(job: Job) -> Result:
-    raise RuntimeError("this judge has a bad day")
-
-
-def overflowing(job: Job) -> Result:
-    """A run that diverged, as a task tells of it."""
-    curves = {"parameters": {"alpha": [[1.0], [float("nan")]]}, "loss": [2.0, float("inf")]}
-    values = {"validation": 3.0, "margin": float("-inf")}
-    why = failed("diverged", "the loss was inf")
-    return stamped(why | {"curves": curves, "values": values}, time.time(), here())
-
-
-def nonsense(name: str, job: Job) -> Any:
-    return NONSENSE[name]
 
 
 def failing(reason: str, job: Job) -> Result:

@@ -15,8 +15,8 @@ from pangaea.errors import PangaeaError
 from pangaea.study import file
 from pangaea.study.driver import resume, search
 from pangaea.study.study import Study
+from pangaea.testing.judges import long_winded
 from tests.study.driving import REPOSITORY
-from tests.study.judges import long_winded
 from tests.study.making import created, ran, searched, wanted
 
 

@@ -19,10 +19,10 @@ from pangaea.study.driver import resume
 from pangaea.study.stages import PROPOSED, STAGES
 from pangaea.study.study import Study
 from pangaea.tasks.finding import task
+from pangaea.testing.judges import instant, raising
 from pangaea.workers.judge import Job, Result
 from tests.study import earlier
 from tests.study.driving import REPOSITORY
-from tests.study.judges import instant, raising
 
 V1, V2 = (earlier.FOLDER / f"v{version}.sqlite" for version in (1, 2))
 

@@ -10,10 +10,10 @@ from pangaea.study.driver import runner as told_runner
 from pangaea.study.runner import Stop, Watch
 from pangaea.study.stages import STAGES
 from pangaea.study.study import Run, Study, Wanted
+from pangaea.testing.judges import instant, raising
 from pangaea.workers.engine import InProcess
 from pangaea.workers.judge import Job, Judge, Result
 from tests.study.engines import Noting, Several, Telling, folder, runner
-from tests.study.judges import instant, raising
 from tests.study.making import created, ran, wanted
 
 

@@ -4,11 +4,9 @@ import math
 from typing import Any
 
 import pytest
-import torch
 
 import pangaea as pg
 from pangaea.activation.module import resolve
-from pangaea.errors import PangaeaError
 from pangaea.tasks.embedded import EmbeddedTask
 from pangaea.training.how import How
 from pangaea.training.result import TrainingResult
@@ -43,22 +41,6 @@ def test_the_default_task_stays_the_first() -> None:
     assert pg.tasks()[0] == "mnist1d"
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_the_same_seed_gives_the_same_run_whatever_was_drawn_before(name: str) -> None:
-    first = trained(name, seed=3)
-    torch.rand(7)
-    again = trained(name, seed=3)
-    assert first.score == again.score
-    assert first.loss == again.loss
-    assert trained(name, seed=4).loss != first.loss
-
-
-def test_a_run_leaves_the_global_generator_as_it_was() -> None:
-    state = torch.get_rng_state()
-    trained("tabular")
-    assert torch.equal(torch.get_rng_state(), state)
-
-
 @pytest.mark.parametrize(("name", "budget"), [(name, 3) for name in TASKS])
 def test_a_tiny_budget_beats_the_trivial_predictor(name: str, budget: int) -> None:
     goal = pg.task(name).goal
@@ -86,21 +68,6 @@ def test_a_function_that_explodes_is_a_failure_with_a_reason_and_no_score(name: 
     assert result.failure in ("diverged", "exploded")
     assert result.detail is not None
     assert "the loss after" in result.detail
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_a_run_ends_when_it_is_told_to(name: str) -> None:
-    shares: list[float] = []
-
-    def tell(share: float) -> None:
-        shares.append(share)
-        if len(shares) == 3:
-            raise TimeoutError
-
-    with pytest.raises(TimeoutError):
-        trained(name, tell=tell)
-    assert shares == sorted(shares)
-    assert all(0 <= share < 1 for share in shares)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -140,30 +107,11 @@ def test_parameters_are_noted_by_epoch_and_layer(name: str) -> None:
         assert epochs[-1] != epochs[0]
 
 
-@pytest.mark.parametrize("scope", ["layer", "channel", "neuron"])
-@pytest.mark.parametrize("name", ["charlm", "pinn", "tabular"])
-def test_every_scope_can_be_trained(name: str, scope: str) -> None:
-    assert trained(name, "alpha*tanh(x)", scope=scope).score is not None
-
-
 @pytest.mark.parametrize("name", ["charlm", "pinn", "tabular"])
 def test_evaluate_counts_failed_runs_as_the_goal_says(name: str) -> None:
     judged = pg.evaluate(EXPLODING, name, runs=2, epochs=1, data="validation", device="cpu")
     assert judged.failures == 2
     assert judged.mean == pg.task(name).goal.failure
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"part": "training"}, "part of the data"),
-        ({"seed": -1}, "a seed is a whole number"),
-        ({"budget": 0}, "a budget is at least one"),
-    ],
-)
-def test_what_cannot_be_trained_is_said(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(PangaeaError, match=sentence):
-        trained("tabular", **changes)
 
 
 def test_the_schedule_is_compressed_not_cut_off() -> None:

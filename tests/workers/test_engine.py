@@ -1,9 +1,8 @@
 """Engines: one contract for both, and what Dask's workers may do without stopping a search."""
 
 import importlib
-import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,61 +12,17 @@ import pytest
 from distributed import Client
 
 from pangaea.errors import PangaeaError
-from pangaea.training.how import How
+from pangaea.testing import EngineContract
+from pangaea.testing.engines import Make, finished, job
 from pangaea.workers import cluster, engine
-from pangaea.workers.engine import Dask, Engine, InProcess
+from pangaea.workers.engine import Dask, InProcess
 from pangaea.workers.judge import Job, Judge, Result
-from pangaea.workers.judge import judge as real
 from pangaea.workers.place import Place
 from tests.study import judges
 from tests.study.driving import until
-from tests.study.making import created, wanted
 from tests.workers.starting import alive, starting
 
-Make = Callable[[Judge], Engine]
 GRACE_SECONDS = engine._GRACE_SECONDS
-REASONS = {
-    "nothing": "no score: the result is a NoneType, not a dict",
-    "a text": "no score: the result is a str, not a dict",
-    "a list": "no score: the result is a list, not a dict",
-    "an empty dict": "no score: the score is 'None', not a number",
-    "no score": "no score: the score is 'None', not a number",
-    "not a number": "no score: the score is nan",
-    "infinity": "no score: the score is -inf",
-    "a text for a score": "no score: the score is '76.5', not a number",
-    "a list for a score": "no score: the score is '[76.5]', not a number",
-    "a truth for a score": "no score: the score is 'True', not a number",
-    "a huge number": "no score: the score is too large a number",
-    "a list of huge numbers": "exception: ValueError",
-    "a float near the end": "no score: the score is too large a number",
-    "a strange failure": "{'why': 3}",
-    "an object": "exception: TypeError: Object of type object is not JSON serializable",
-    "values that are none": "exception: AttributeError",
-}
-
-
-def job(number: int = 1, seed: int = 7, limit: float | None = None) -> Job:
-    return Job(
-        run=number,
-        stage="search",
-        task="mnist1d",
-        function="relu(x)",
-        scope=None,
-        budget=1,
-        seed=seed,
-        part="validation",
-        limit=limit,
-        how=How(),
-        checkpoints="",
-    )
-
-
-def finished(place: Engine, *jobs: Job) -> dict[int, Result]:
-    """Submit, and wait for all of them."""
-    place.submit(jobs)
-    results: dict[int, Result] = {}
-    until(lambda: results.update({j.run: r for j, r in place.wait(0.1)}) or not place.running)
-    return results
 
 
 @pytest.fixture(scope="module")
@@ -76,65 +31,7 @@ def client() -> Iterator[Any]:
         yield made
 
 
-class Contract:
-    """What the search loop relies on."""
-
-    def test_a_job_gives_its_result(self, make: Make) -> None:
-        result = finished(make(judges.instant), job(1, 3))[1]
-        assert result["score"] == judges.instant(job(1, 3))["score"]
-        assert {"seconds", "started", "finished", "worker"} <= result.keys()
-
-    def test_every_job_comes_back_once(self, make: Make) -> None:
-        place = make(judges.instant)
-        jobs = [job(number, seed=number) for number in range(20)]
-        assert place.slots() >= 1
-        place.submit(jobs)
-        assert place.running == 20
-        ended: list[tuple[Job, Result]] = []
-        until(lambda: ended.extend(place.wait(0.1)) or not place.running)
-        assert sorted((one for one, _ in ended), key=lambda one: one.run) == jobs
-        for one, result in ended:
-            assert result["score"] == judges.instant(one)["score"]
-
-    def test_an_error_of_the_judge_is_a_result(self, make: Make) -> None:
-        result = finished(make(judges.raising), job())[1]
-        assert (result["failure"], result.get("score")) == ("exception", None)
-        assert result["detail"] == "RuntimeError: this judge has a bad day"
-        assert {"seconds", "started", "finished"} <= result.keys()
-
-    @pytest.mark.parametrize("name", judges.NONSENSE)
-    def test_nonsense_is_a_failure_with_its_reason(self, make: Make, name: str, path: Path) -> None:
-        result = finished(make(partial(judges.nonsense, name)), job())[1]
-        assert result.get("score") is None
-        assert isinstance(result["failure"], str)
-        assert REASONS[name] in f"{result['failure']}: {result.get('detail')}"
-        with created(path) as study, study.transaction():  # it can be recorded
-            study.record(study.ask(wanted("test")).number, result)
-
-    def test_curves_may_hold_what_is_no_number(self, make: Make) -> None:
-        """Parameters may overflow in the very step before a run diverges."""
-        result = finished(make(judges.overflowing), job())[1]
-        assert (result["failure"], result["detail"]) == ("diverged", "the loss was inf")
-        assert math.isnan(result["curves"]["parameters"]["alpha"][1][0])
-        assert result["values"] == {"validation": 3.0}
-
-    def test_long_results_arrive_whole(self, make: Make) -> None:
-        results = finished(make(judges.long_winded), job(1), job(2))
-        assert [len(result["curves"]["loss"]) for result in results.values()] == [5000, 5000]
-
-    def test_training_stops_by_itself_at_its_limit(self, make: Make) -> None:
-        assert finished(make(real), job(limit=1e-6))[1]["failure"] == "time limit"
-
-    def test_real_training_gives_score_curves_and_what_it_cost(self, make: Make) -> None:
-        result = finished(make(real), job()._replace(part="test"))[1]
-        assert result["failure"] is None
-        assert 0 <= result["score"] <= 100
-        assert result["values"].keys() == {"validation"}
-        assert {len(result["curves"][name]) for name in ("loss", "training", "validation")} == {1}
-        assert result["seconds"] > 0
-
-
-class TestInProcess(Contract):
+class TestInProcess(EngineContract):
     @pytest.fixture
     def make(self) -> Make:
         return InProcess
@@ -146,7 +43,7 @@ class TestInProcess(Contract):
             place.wait(1)
 
 
-class TestDask(Contract):
+class TestDask(EngineContract):
     @pytest.fixture
     def make(self, client: Any) -> Make:
         until(lambda: len(client.nthreads()) == 2)
