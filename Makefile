@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: search test test-all test-ecosystem test-release test-slurm test-htcondor lint format dist
+.PHONY: search test test-all test-ecosystem test-release test-slurm test-htcondor lint format docs dist
 
 search: $(READY)
 	$(BIN)/pangaea search
@@ -30,6 +30,13 @@ test-slurm: $(READY)
 
 test-htcondor: $(READY)
 	$(BIN)/python -m pytest -m htcondor tests/cluster
+
+# The site, in build/site: what is made from the code first, then the pages, where every warning is
+# an error. A minute, most of it a small search for its figures.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,docs]"
+	$(BIN)/python -m pages
+	$(BIN)/zensical build --strict --clean
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

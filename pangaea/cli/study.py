@@ -144,6 +144,8 @@ def top(
         else:
             console.print(best.table(snapshot, count), highlight=False)
             say(best.footer(snapshot))
+            if hint := best.export_hint(snapshot):
+                say(hint)
 
 
 @app.command()

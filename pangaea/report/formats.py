@@ -13,7 +13,7 @@ from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
-from pangaea.report import texts
+from pangaea.report import sources, texts
 from pangaea.report.findings import columns, headline, judged_table, reproduce
 from pangaea.report.measures import bare, finite, mean_or_none
 from pangaea.report.page import document as page
@@ -149,6 +149,8 @@ def _markdown(study: Snapshot, name: str) -> str:
         parts.append(_table(("candidate", "function", *columns(study)), top))
         parts.append("\n".join(f"- {n}: {_plain(what)}" for n, what in columns(study).items()))
     versions = ", ".join(f"{key} {value}" for key, value in how["versions"].items())
+    if best := study.best(1):
+        parts.append(f"Take it elsewhere:\n\n    {sources.command(best[0]['function'])}")
     parts += [f"Run it again:\n\n    {how['command']}", _plain(versions)]
     return "\n\n".join(parts) + "\n"
 

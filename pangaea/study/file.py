@@ -19,46 +19,50 @@ from pangaea.study import migration
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
 SCHEMA_VERSION = 2
+# What a column means stands beside it, in every study too: `sqlite3 first.study .schema`.
 SCHEMA = """
-create table about (name text primary key, value text not null) without rowid;
+create table about (
+    name text primary key, -- settings, task, versions, created
+    value text not null -- JSON, and Unix time for created
+) without rowid;
 create table candidates (
-    number integer primary key,
-    function text not null,
-    parent integer references candidates(number),
-    mutation text not null,
-    proposed real not null
+    number integer primary key, -- from 1
+    function text not null, -- canonical text
+    parent integer references candidates(number), -- its number, none for a random function
+    mutation text not null, -- what was done to the parent, or initial
+    proposed real not null -- Unix time
 );
 create table runs (
-    run integer primary key,
-    stage text not null,
-    candidate integer references candidates(number),
-    function text not null,
-    task text not null,
-    scope text,
-    budget integer not null,
-    seed integer not null,
-    part text not null,
-    asked real not null
+    run integer primary key, -- recorded before it is submitted, pending as long as it has no result
+    stage text not null, -- why it was asked for, such as search
+    candidate integer references candidates(number), -- its number, if the function is one
+    function text not null, -- what to train
+    task text not null, -- on what
+    scope text, -- where parameters are shared, none for the paper's choice
+    budget integer not null, -- how long, in the task's unit
+    seed integer not null, -- of everything that the run draws
+    part text not null, -- of the data: validation or test
+    asked real not null -- Unix time
 );
 create index runs_by_stage on runs(stage) where stage <> 'search';
 create index runs_by_candidate on runs(candidate) where candidate is not null;
 create table results (
-    position integer primary key,
-    run integer not null unique references runs(run),
-    score real,
-    failure text,
-    detail text,
-    seconds real not null,
-    measured text,
-    peak_memory integer,
-    device text,
-    worker text,
-    started real,
-    finished real not null
+    position integer primary key, -- in the order in which runs ended
+    run integer not null unique references runs(run), -- exactly one result for a run
+    score real, -- in the goal's terms, on the run's part of the data, none if it failed
+    failure text, -- the reason
+    detail text, -- more about it
+    seconds real not null, -- of the run
+    measured text, -- JSON: what else was measured, such as the validation score of a test run
+    peak_memory integer, -- bytes
+    device text, -- where it was trained
+    worker text, -- by which process
+    started real, -- Unix time
+    finished real not null -- Unix time
 );
 create table curves (
-    run integer primary key references runs(run),
-    curves text not null
+    run integer primary key references runs(run), -- one that ended with a score
+    curves text not null -- JSON: loss, training and validation score by epoch, means of parameters
 );
 """
 # Shared memory, which WAL needs, does not reach across machines.

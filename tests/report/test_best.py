@@ -166,6 +166,9 @@ def test_rows_are_json_and_csv(path: Path) -> None:
 def test_the_advice_can_be_pasted(path: Path, tmp_path: Path) -> None:
     with opened(path) as study:
         assert 'pangaea.Activation("swish(alpha*x)")' in best.advice(study, Path("s.html"))
+        exporting = "pangaea export 'swish(alpha*x)' --to torch"
+        assert exporting in best.advice(study, Path("s.html"))
+        assert exporting in best.export_hint(study)
     spaced = make(tmp_path / "it's mine.study", 10)
     with opened(spaced) as study:
         *_, last = best.advice(study, Path("s.html")).splitlines()
@@ -176,6 +179,7 @@ def test_a_study_without_results_has_a_sentence(paths: dict[str, Path]) -> None:
     with opened(paths["empty"]) as study:
         assert findings.rows(study)[0]["score"] is None
         assert "no candidate" in best.advice(study, Path("e.html"))
+        assert best.export_hint(study) == ""
         assert "mnist1d: 0 of 40 candidates" in best.footer(study)
 
 

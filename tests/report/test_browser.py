@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import pangaea as pg
 from pangaea.report.formats import write
 from pangaea.report.page.dashboard import Dashboard
 from pangaea.report.records import Snapshot
@@ -162,6 +163,33 @@ def test_the_table_is_sorted_filtered_and_copied_from(
     page.locator("#table tbody button", has_text="text").first.click()
     page.locator("button", has_text="copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == expected[0]["function"]
+
+
+def test_a_function_is_copied_as_source_where_it_stands(
+    report: Path, look: Look, study: Snapshot
+) -> None:
+    page = look(report, permissions=["clipboard-read", "clipboard-write"])
+    first, second = (row["function"] for row in study.best(2))
+
+    def copied(button: Any) -> str:
+        button.click()
+        page.locator("button", has_text="copied").wait_for()
+        text = str(page.evaluate("navigator.clipboard.readText()"))
+        page.locator("button", has_text="copied").wait_for(state="detached")
+        return text
+
+    def button(place: str, label: str) -> Any:
+        return page.locator(f"{place} button", has_text=label).first
+
+    for label, target in (("PyTorch", "torch"), ("JAX", "jax"), ("Keras", "keras")):
+        assert copied(button("#take", label)) == pg.export(first, to=target)
+    assert copied(button("#take", "LaTeX")) == pg.parse(first).latex()
+    page.click("#tab-functions")
+    page.select_option("#detail", index=1)
+    assert copied(button("#take-detail", "JAX")) == pg.export(second, to="jax")
+    page.click("#tab-candidates")
+    best = f"#table tbody tr:has(td:first-child:text-is('{study.best(1)[0]['number']}'))"
+    assert copied(button(best, "PyTorch")) == pg.export(first, to="torch")
 
 
 def test_of_a_minimised_goal_the_table_begins_with_the_smallest(

@@ -18,6 +18,7 @@ from pangaea.report.figures.theme import Spec, rounded
 from pangaea.report.findings import columns, headline, judged_table, reproduce
 from pangaea.report.measures import mean_or_none, spread
 from pangaea.report.records import Row, Snapshot, alike, names
+from pangaea.report.sources import sources
 from pangaea.study.study import RERANKED
 
 _PARTS = ("progress", "functions", "search")
@@ -104,6 +105,8 @@ def _details(study: Snapshot, row: Row) -> dict[str, Any]:
     return {
         "number": row["number"],
         "label": f"{texts.formula(row['function'])} ({study.goal.shown(row['score'])})",
+        "text": row["function"],
+        "copies": {**sources(row["function"]), "LaTeX": texts.latex(row["function"])},
         "figures": _figures("details", study, [study], row),
     }
 

@@ -14,6 +14,7 @@ function showHeadline() {
   find("path").textContent = path;
   find("state").textContent = headline.state;
   find("function").textContent = headline.function ?? "";
+  offer(find("take"), report().details[0]);
   find("sentence").textContent = headline.sentence;
   find("facts").replaceChildren(
     ...Object.entries(headline.facts).map(([name, value]) =>
@@ -21,6 +22,14 @@ function showHeadline() {
     ),
   );
   showJudged(report().judged);
+}
+
+// Buttons that copy a function as it is written elsewhere.
+function offer(place, detail) {
+  place.hidden = !detail;
+  if (!detail) return;
+  const buttons = Object.entries(detail.copies).map(([label, text]) => copier(label, text));
+  place.replaceChildren("Copy as", ...buttons, copier("text", detail.text));
 }
 
 function showJudged(table) {
@@ -96,6 +105,7 @@ function showDetail(details) {
   );
   if (details.some(({ number }) => String(number) === before)) select.value = before;
   const chosen = details.find(({ number }) => String(number) === select.value);
+  offer(find("take-detail"), chosen);
   draw(find("details"), chosen ? chosen.figures : []);
 }
 

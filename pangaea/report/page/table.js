@@ -30,6 +30,11 @@ function gain([, , , score]) {
   return score === null || baseline === null ? null : worth(score) - worth(baseline);
 }
 
+// The best functions can be copied as source too.
+function copiesOf(number) {
+  return report().details.find((detail) => detail.number === number)?.copies ?? {};
+}
+
 function testOf(row) {
   return report().headline.tested.find((tested) => tested.function === row[1]);
 }
@@ -95,7 +100,8 @@ function candidate(row) {
   ].map((cell, i) => make("td", { textContent: cell, className: STYLES[i] }));
   if (runs > 1) cells[2].title = `of ${runs} runs: the mean of the longest`;
   if (detail) cells[8].title = detail;
-  cells[9].append(copier("text", text), " ", copier("LaTeX", latex));
+  const copies = { text, LaTeX: latex, ...copiesOf(number) };
+  cells[9].append(...Object.entries(copies).flatMap(([label, what]) => [copier(label, what), " "]));
   return make("tr", { className: failure ? "failed" : "" }, ...cells);
 }
 

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pangaea.report import findings, texts
+from pangaea.report import findings, sources, texts
 from pangaea.report.measures import bare, legend, probability, spread
 from pangaea.report.records import TESTED, Row, Snapshot
 from pangaea.report.terminal.columns import Functions, Line
@@ -69,6 +69,12 @@ def footer(study: Snapshot) -> str:
     return "\n".join(["", *lines, findings.progress(study)])
 
 
+def export_hint(study: Snapshot) -> str:
+    """How to take the best function elsewhere; nothing as long as there is none."""
+    best = study.best(1)
+    return f"take it away: {sources.command(best[0]['function'])}, or jax, keras, …" if best else ""
+
+
 def advice(study: Snapshot, page: Path) -> str:
     """What to do next, as commands that can be pasted; the page is the study's report."""
     best = study.best(1)
@@ -79,6 +85,7 @@ def advice(study: Snapshot, page: Path) -> str:
     return (
         f'\nuse it       pangaea.Activation("{function}")\n'
         f"look at it   pangaea show {shlex.quote(function)}\n"
+        f"take it away {sources.command(function)}\n"
         f"see it all   {texts.inert(str(page))}\n"
         f"more         pangaea top {where}"
     )

@@ -1,0 +1,79 @@
+"""Pages that are made from the code say all that the code declares."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import pangaea
+from pages import ROOT, api, commands, drawing, gallery, settings, study
+from pangaea.evolution.strategies import strategies
+from pangaea.functions.paper import FIGURES
+from pangaea.settings import declarations
+from pangaea.study.file import SCHEMA
+from pangaea.study.settings import Settings
+from pangaea.workers.place import Place
+from tests.docs.blocks import PAGES
+
+
+def test_every_setting_is_on_its_page_as_it_is_declared() -> None:
+    page = settings.page()
+    owners = [Settings, Place, *(strategy.settings for strategy in strategies().values())]
+    for owner in owners:
+        for declared in declarations(owner):
+            assert f"| `{declared.name}` | {declared.explained} |" in page
+
+
+def test_every_command_and_option_is_on_its_page() -> None:
+    page = commands.page()
+    for name, command in commands.PROGRAM.commands.items():
+        section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        for parameter in command.params:
+            for option in parameter.opts if parameter.param_type_name == "option" else ():
+                assert f"`{option}" in section
+
+
+def test_every_column_of_a_study_has_a_meaning() -> None:
+    tables = study.tables()
+    assert list(tables) == ["about", "candidates", "runs", "results", "curves"]
+    declared = len(re.findall(r"^    \w+ (?:text|integer|real)", SCHEMA, re.MULTILINE))
+    assert sum(map(len, tables.values())) == declared > 30
+    assert all(meaning for columns in tables.values() for _, _, meaning in columns)
+
+
+def test_every_public_name_is_on_its_page() -> None:
+    page = api.page()
+    for name in pangaea.__all__:
+        assert f'heading: "pg.{name}"' in page or name == "plot"
+    assert "`pg.plot.progress`" in page
+
+
+def test_every_function_of_the_papers_tables_is_in_the_gallery() -> None:
+    page = gallery.page()
+    printed = {figure.name for figure in FIGURES if figure.mean is not None}
+    assert {name for name in printed if f'<article id="{name}">' not in page} == set()
+    assert "wrn-10-4: 73.20, +1.74 ***" in page
+    assert "here, wrn-10-4/cifar100: 73.68 ± 0.39 (n = 3)" in page
+    assert page.count("<svg") == page.count("<article") > 60
+
+
+def test_a_small_picture_leaves_out_what_is_not_in_sight() -> None:
+    line = {"x": [-2, 0, -1, 0, 0, 0, 1, 0, 2], "y": [0, 0, 1, 0, 9, 0, None, 0, 0.5]}
+    spec = {"data": [line], "layout": {"yaxis": {"range": [0, 1]}}}
+    assert 'class="line-0" d="M0.0 120.0L45.0 0.0M180.0 60.0"' in drawing.small(spec, "f")
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p.parent.name == "docs"], ids=lambda p: p.stem
+)
+def test_every_page_can_be_found(page: Path) -> None:
+    site = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    assert f'"{page.name}"' in site
+
+
+def test_every_page_in_the_navigation_is_there_or_made() -> None:
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    for name in re.findall(r"'([\w/]+\.md)'", str(site["project"]["nav"])):
+        made = (ROOT / "pages" / f"{Path(name).stem}.py").exists()
+        assert made if name.startswith("reference/") else (ROOT / "docs" / name).exists()
