@@ -26,7 +26,7 @@ PROGRAM = typer.main.get_command(app)
 # What is added to a block that says it is run smaller.
 SMALLER = {
     "search": ["--candidates=2", "--budget=1", "--runs=0", "--no-rerank", "--workers=0"],
-    "evaluate": ["--runs=1", "--budget=1"],
+    "evaluate": ["--runs=1", "--budget=1", "--workers=0"],
     "resume": ["--workers=0"],
 }
 SMALLER_CALLS: dict[str, dict[str, Any]] = {
