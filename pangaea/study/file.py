@@ -19,8 +19,8 @@ from pangaea.study import migration
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
 SCHEMA_VERSION = 2
-# What a column means stands beside it, in every study too: `sqlite3 first.study .schema`. No meaning
-# has a semicolon, for the migration takes the text apart at them.
+# What a column means stands beside it, in every study too: `sqlite3 first.study .schema`. A meaning
+# has no semicolon, for the migration takes the text apart at them.
 SCHEMA = """
 create table about (
     name text primary key, -- settings, task, versions, created

@@ -46,8 +46,8 @@ def test_what_is_not_run_says_why() -> None:
     [
         ("pangaea serch", "there is no command serch"),
         ("pangaea search --gpu all", "unknown: {'--gpu'}"),
-        ("pangaea search --candidates many", "many"),
-        ("pangaea report", "STUDY"),
+        ("pangaea search --candidates many", "integer"),
+        ("pangaea report", "Missing"),
         ("dask worker tcp://10.0.0.1:8786 --my-workers 8", "unknown: {'--my-workers'}"),
         ("make everything", "unknown: {'everything'}"),
     ],
