@@ -131,6 +131,7 @@ def _split(words: list[str], at: str) -> tuple[list[str], str, list[str]]:
 
 def _shell(words: list[str]) -> None:
     """A command of somebody else's, with our Python first on the path."""
+    assert words[0] not in ("pip", "make"), "say that it is not run, and why"
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", shlex.join(words)],
