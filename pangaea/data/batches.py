@@ -27,6 +27,7 @@ class TrainingBatches:
         *,
         batch: int,
         pad: int = 0,
+        padding: str = "zeros",
         flip: bool = False,
     ) -> None:
         self.pad, self.flip = pad, flip
@@ -39,7 +40,8 @@ class TrainingBatches:
             self.side = inputs.shape[2] + 2 * pad, inputs.shape[3] + 2 * pad
             self.size = inputs.shape[2], inputs.shape[3]
             # Padded after normalising, so the border is the mean colour where images are centred.
-            inputs = F.pad(inputs, (pad,) * 4).permute(0, 2, 3, 1).contiguous()
+            mode = "constant" if padding == "zeros" else padding
+            inputs = F.pad(inputs, (pad,) * 4, mode).permute(0, 2, 3, 1).contiguous()
         self._source, self._source_labels = inputs, data.labels
         shape = (*self.size, inputs.shape[3]) if self.images else inputs.shape[1:]
         count = self.steps * self.batch

@@ -80,7 +80,7 @@ class TestData(_Samples):
 
 @dataclass(frozen=True, eq=False)
 class Normalization:
-    """Featurewise centring and scaling, one mean and standard deviation per channel."""
+    """Centring and scaling: a mean per channel or pixel, a standard deviation per channel."""
 
     mean: Tensor
     std: Tensor
@@ -116,6 +116,16 @@ def normalization(data: TrainingData, *, featurewise: bool = True) -> Normalizat
     std[std <= 1e-7 * mean.abs()] = 1
     shape = (channels, *[1] * (data.inputs.dim() - 2))
     return Normalization(mean.float().reshape(shape), std.float().reshape(shape))
+
+
+def centred(data: TrainingData) -> Normalization:
+    """The mean of every pixel over the training part, and no scaling."""
+    total = data.inputs.new_zeros(data.inputs.shape[1:], dtype=torch.float64)
+    for some in torch.split(data.inputs, 100):
+        total += some.double().sum(0)
+    mean = total / len(data)
+    mean = mean / 255 if data.inputs.dtype == torch.uint8 else mean
+    return Normalization(mean.float(), torch.ones_like(mean, dtype=torch.float32))
 
 
 def split(

@@ -19,7 +19,7 @@ class Cell(NamedTuple):
     task: str
     runs: int  # as many as the paper's
     printed: Printed | None = None
-    recipe: str | None = None  # what is said of it beside its budget, such as `pau`
+    budget: int | None = None  # instead of the task's full one
 
 
 class Search(NamedTuple):
@@ -72,9 +72,9 @@ def printed(table: str, **more: Any) -> tuple[Cell, ...]:
 @cache
 def experiments() -> Mapping[str, Experiment]:
     """All of them by their names, in the paper's order."""
-    from pangaea.paper import figures, tables, telling
+    from pangaea.paper import choices, figures, tables, telling
 
-    rows = (*tables.TABLES, *figures.FIGURES, *telling.SELECTIONS)
+    rows = (*tables.TABLES, *figures.FIGURES, *telling.SELECTIONS, *choices.CHOICES)
     return {row.name: row for row in rows}
 
 

@@ -4,6 +4,7 @@ from pangaea.paper import searches
 from pangaea.paper.experiments import Cell, Experiment, printed
 
 _CURVES = "figure:allcnnc_training_curves"
+_SPLASH = "resnet-v1-{}/cifar100/test-curve"
 _DEPTHS = (20, 32, 44, 56)
 
 
@@ -79,7 +80,7 @@ FIGURES = (
         kind="figure",
         caption="SPLASH works in shallow networks, and becomes unstable with depth.",
         cells=tuple(
-            Cell("splash", "splash", "splash", "layer", f"resnet-v1-{depth}/cifar100", 10)
+            Cell("splash", "splash", "splash", "layer", _SPLASH.format(depth), 10)
             for depth in _DEPTHS
         ),
     ),

@@ -39,7 +39,7 @@ class Scale:
 
     def kind(self, cell: Cell) -> Kind:
         task = self.task(cell.task)
-        budget = self.budget(find_task(task).budgets["full"])
+        budget = self.budget(cell.budget or find_task(task).budgets["full"])
         return *settled(cell.function, cell.scope), task, budget
 
     def runs(self, cell: Cell) -> int:

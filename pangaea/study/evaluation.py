@@ -204,10 +204,14 @@ class Comparison:
 
 def _result(task: Task, row: dict[str, Any], study: Study) -> TrainingResult:
     curves = study.curves(row["run"])
-    validation = {int(epoch): score for epoch, score in curves.pop("validation", {}).items()}
+    validation, test = (
+        {int(epoch): score for epoch, score in curves.pop(part, {}).items()}
+        for part in ("validation", "test")
+    )
     return TrainingResult(
         task=task.name,
         validation=validation,
+        test=test,
         seconds=row["seconds"],
         peak_memory=row["peak_memory"],
         device=row["device"] or "",

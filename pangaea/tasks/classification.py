@@ -13,6 +13,7 @@ from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
 from pangaea.data.sets import DataSet, data_set, data_sets
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.networks import network, networks, recipe_of, takes
+from pangaea.networks.choices import AS_HERE, Choices
 from pangaea.tasks.goal import Goal, maximize
 from pangaea.tasks.task import DEFAULT, Task, Tell
 from pangaea.tasks.variants import VARIANTS, varied
@@ -35,6 +36,7 @@ class Classification(Task):
     data_set: DataSet
     full: Recipe  # a smaller budget is the same schedule compressed
     search_epochs: int
+    choices: Choices = AS_HERE
 
     baseline = "relu(x)"
 
@@ -126,19 +128,20 @@ class Classification(Task):
         )
 
     def about(self) -> dict[str, Any]:
-        return super().about() | {"recipe": asdict(self.full)}
+        return super().about() | {"recipe": asdict(self.full), "choices": asdict(self.choices)}
 
     # What is trained.
 
     def build(self, function: FunctionLike, scope: Scope | None = None) -> nn.Module:
         """The network with the function in place of every ReLU."""
         resolved = resolve(function)
-        return network(
+        model = network(
             self.network,
             lambda shape: Activation(resolved, scope, shape),
             classes=self.data_set.classes,
             shape=self.data_set.shape,
         )
+        return self.choices.apply(model)
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return F.cross_entropy(outputs, targets)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pangaea.data.sets import Arrays, DataSet, Pair
 from pangaea.training.recipes import pau
@@ -43,6 +43,14 @@ def _some(pair: Pair) -> Pair:
     return inputs[:_FEW].copy(), labels[:_FEW].copy()  # and let go of the others
 
 
+def _recipe(about: str, **changes: Any) -> Variant:
+    return Variant(about, lambda task: replace(task, full=replace(task.full, **changes)))
+
+
+def _network(about: str, **changes: Any) -> Variant:
+    return Variant(about, lambda task: replace(task, choices=replace(task.choices, **changes)))
+
+
 VARIANTS = {
     "pau": Variant(
         "the special set-up that PAU needs",
@@ -52,6 +60,16 @@ VARIANTS = {
         "eight samples of each part of the data, to see that something works",
         lambda task: replace(task, data_set=few(task.data_set)),
     ),
+    "test-curve": _recipe("test data, too, is judged by after each epoch", test_curve=True),
+    # On what follows the paper is silent, or points at an original set-up.
+    "reflect": _recipe("crops of images padded by mirrored pixels", padding="reflect"),
+    "pixel-mean": _recipe("inputs centred pixel by pixel", featurewise=False, pixelwise=True),
+    "keras-norm": _network(
+        "batch norm's constants of Keras", norm_momentum=0.99, norm_epsilon=1e-3
+    ),
+    "biases": _network("biases in every convolution", biases=True),
+    "truncated": _network("He-normal weights cut off at two standard deviations", truncated=True),
+    "option-a": _network("shortcuts of zeros instead of projections", shortcut="padded"),
 }
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import cos, pi
 
-from pangaea.errors import PangaeaError
+from pangaea.errors import PangaeaError, UnknownNameError
 
 # "L2 regularization of λ" in Keras adds λ‖w‖² to the loss: a gradient of 2λw.
 L2_TO_WEIGHT_DECAY = 2
+PADDINGS = ("zeros", "reflect")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +29,12 @@ class Recipe:
     weight_decay: float
     activation_rate: float | None = None  # a constant rate for activation parameters
     featurewise: bool = False  # centre and normalise the inputs
+    pixelwise: bool = False  # centre every pixel by its own mean
     flip: bool = False
     pad: int = 0  # random crops of images padded by so many pixels
+    padding: str = "zeros"  # or reflect: the pixels of the border, mirrored
     judge_every: int = 1  # epochs between two points of the validation curve
+    test_curve: bool = False  # test data, too, is judged by at each of them; no choice follows
     valid_above: float = 0.0  # runs that end below this score on the training data have failed
 
     def __post_init__(self) -> None:
@@ -39,6 +43,8 @@ class Recipe:
                 f"a recipe needs at least one epoch and one sample a batch, "
                 f"got {self.epochs} and {self.batch}"
             )
+        if self.padding not in PADDINGS:
+            raise UnknownNameError("padding", self.padding, PADDINGS)
 
     def rate_at(self, epoch: float) -> float:
         """The learning rate `epoch` epochs into the training."""

@@ -21,6 +21,7 @@ class TrainingResult:
     loss: list[float] = field(default_factory=list)  # on the training data, by epoch
     training: list[float] = field(default_factory=list)  # score on it, by epoch
     validation: dict[int, float] = field(default_factory=dict)  # epoch to score
+    test: dict[int, float] = field(default_factory=dict)  # the same, where it was asked for
     parameters: dict[str, list[list[float]]] = field(default_factory=dict)
     """Each activation parameter's mean, by epoch (the first before training) and layer, as long as
     it was finite."""

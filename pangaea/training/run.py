@@ -82,7 +82,13 @@ class Training:
             fuse(self.model, self.stream is not None)
             self._forward = torch.compile(self.model) if compiled else self.model
             self.batches = TrainingBatches(
-                training, normal, dtype, batch=recipe.batch, pad=recipe.pad, flip=recipe.flip
+                training,
+                normal,
+                dtype,
+                batch=recipe.batch,
+                pad=recipe.pad,
+                padding=recipe.padding,
+                flip=recipe.flip,
             )
             self._validation = judging_batches(validation, normal, dtype)
             self._test = judging_batches(test, normal, dtype) if test is not None else None
@@ -251,6 +257,8 @@ class Training:
             last = self.epoch == self.recipe.epochs
             if last or self.epoch % self.recipe.judge_every == 0:
                 self.result.validation[self.epoch] = self._score(self._validation)
+                if self._test is not None and self.recipe.test_curve:
+                    self.result.test[self.epoch] = self._score(self._test)
             if last:
                 self._finish()
 

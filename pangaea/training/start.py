@@ -17,6 +17,7 @@ from pangaea.data.sets import (
     TestData,
     TrainingData,
     ValidationData,
+    centred,
     normalization,
     split,
     test_data,
@@ -55,7 +56,7 @@ def device_name(device: torch.device) -> str:
 
 
 _PARTS: dict[
-    tuple[DataSet, bool, torch.device], tuple[TrainingData, ValidationData, Normalization]
+    tuple[DataSet, bool, bool, torch.device], tuple[TrainingData, ValidationData, Normalization]
 ] = {}
 
 
@@ -63,10 +64,12 @@ def parts(
     data_set: DataSet, recipe: Recipe, device: torch.device, with_test: bool
 ) -> tuple[TrainingData, ValidationData, TestData | None, Normalization]:
     """The data on the device, kept there for the next candidate."""
-    key = (data_set, recipe.featurewise, device)
+    key = (data_set, recipe.featurewise, recipe.pixelwise, device)
     if key not in _PARTS:
         training, validation = split(data_set)
         normal = normalization(training, featurewise=recipe.featurewise)
+        if recipe.pixelwise:
+            normal = centred(training)
         _PARTS.clear()  # one data set at a time
         _PARTS[key] = training.to(device), validation.to(device), normal.to(device)
     training, validation, normal = _PARTS[key]

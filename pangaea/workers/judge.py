@@ -43,7 +43,7 @@ _TURN = threading.Lock()
 _BROKEN = ("CUDA error", "CUDNN_STATUS", "cuDNN error", "CUBLAS_STATUS")
 # Failures that need not be the function's fault.
 OUTSIDE = ("exception", "worker killed", "CUDA error", "out of memory", "time limit")
-_CURVES = ("loss", "training", "validation", "parameters")
+_CURVES = ("loss", "training", "validation", "test", "parameters")
 
 
 class _OverTimeError(BaseException):

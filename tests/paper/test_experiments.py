@@ -15,7 +15,17 @@ NAMES = {
     *("operators", "results", "search_strategy", "disable_parameters", "parametric_baseline"),
     *("scale_up", "allcnnc", "resnetv1_lcn", "random_samples", "prelu_lcn"),
     *("pau_specialized_setup", "space", "initialization", "mutations", "parameterization"),
-    *("progress", "adaptation", "curves", "population", "cost", "compute", "splash", "telling"),
+    *(
+        "progress",
+        "adaptation",
+        "curves",
+        "population",
+        "cost",
+        "compute",
+        "splash",
+        "telling",
+        "choices",
+    ),
 }
 
 
