@@ -25,7 +25,7 @@ def test_export_prints_or_writes_what_python_gives(tmp_path: Path) -> None:
         (("splash", "--to", "torch"), "learnable baseline"),
         (("relu", "--to", "c", "--alpha", "2"), "has no parameters"),
         (("wrn-1", "--to", "c", "--name", "a b"), "a name has letters"),
-        (("wrn-1", "--to", "c", "-o", "/proc/nowhere/f.h"), "cannot write /proc/nowhere/f.h"),
+        (("wrn-1", "--to", "c", "-o", "/dev/null/f.h"), "cannot write /dev/null/f.h"),
         (("nonsense", "--to", "c"), "not a function"),
     ],
 )

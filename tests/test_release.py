@@ -13,6 +13,7 @@ from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+import yaml
 
 import pangaea
 
@@ -160,3 +161,18 @@ def test_messages_and_docs_name_our_own_distribution() -> None:
     files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "pangaea").rglob("*.py")]
     wrong = re.compile(r"pip install '?pangaea(?!-search)")
     assert [path.name for path in files if wrong.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_public_workflow_runs_what_must_pass_here() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    job = workflow["jobs"]["check"]
+    matrix = job["strategy"]["matrix"]
+    commands = {*matrix["command"], *(row["command"] for row in matrix["include"])}
+    must_pass = set(re.findall(r"^make [\w-]+$", (ROOT / ".ci/run").read_text(), re.MULTILINE))
+    assert must_pass <= commands
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {command.removeprefix("make ") for command in commands} <= targets
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["${{ matrix.command }}"]
+    classified = {line[-4:] for line in PROJECT["classifiers"] if " :: 3." in line}
+    assert {*matrix["python"]} == classified
+    assert {*matrix["os"]} == {"ubuntu-latest", "macos-latest"}

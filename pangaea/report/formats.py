@@ -86,7 +86,7 @@ def _mode(path: Path) -> int | None:
 def _descriptor(path: Path) -> bool:
     """Does a path such as /dev/stdout lead to a stream of this process, whatever that is?"""
     for _ in range(_LINKS):
-        if re.fullmatch(r"/proc/\w+(/task/\w+)?/fd", str(path.parent.resolve())):
+        if re.fullmatch(r"/dev/fd|/proc/\w+(/task/\w+)?/fd", str(path.parent.resolve())):
             return True
         if not path.is_symlink():
             return False

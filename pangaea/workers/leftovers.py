@@ -27,13 +27,28 @@ def end_with_worker() -> "subprocess.Popen[bytes]":
     os.environ[_MARK] = mark
     return subprocess.Popen(
         # Neighbours of this file are not to be taken for modules that have their names.
-        [sys.executable, "-P", __file__, str(os.getpid()), mark],
+        [sys.executable, "-P", __file__, str(os.getpid()), mark, str(_parent())],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def _parent() -> int:
+    """Whose end the worker would not hear of; on Linux the kernel sees to that, and it is 0."""
+    return 0 if sys.platform == "linux" else os.getppid()
+
+
+def _orphaned(worker: int, parent: int) -> bool:
+    if not parent:
+        return False
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        return bool(psutil.Process(worker).ppid() != parent)
+    return False
 
 
 def _kill_marked(mark: str) -> bool:
@@ -49,8 +64,8 @@ def _kill_marked(mark: str) -> bool:
     return any_left
 
 
-def _main(worker: int, mark: str) -> None:
-    while os.getppid() == worker:
+def _main(worker: int, mark: str, parent: int) -> None:
+    while os.getppid() == worker and not _orphaned(worker, parent):
         time.sleep(_LOOK_SECONDS)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(worker, signal.SIGKILL)
@@ -60,4 +75,4 @@ def _main(worker: int, mark: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]), sys.argv[2])
+    _main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -50,11 +50,16 @@ def test_a_pipe_gets_the_report(tmp_path: Path) -> None:
 def test_a_device_stays_a_device() -> None:
     save(Path("/dev/null"), "a report")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    if not Path("/dev/full").exists():
+        pytest.skip("no device here is always full")
     with pytest.raises(PangaeaError, match="cannot write /dev/full: No space left on device"):
         save(Path("/dev/full"), "a report")
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize(
+    "name",
+    ["/dev/stdout", "/dev/fd/1", *(["/proc/self/fd/1"] if sys.platform == "linux" else [])],
+)
 def test_the_standard_output_gets_the_report_wherever_it_goes(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM + "save(Path(sys.argv[1]), 'a report')", name]
     piped = subprocess.run(command, stdout=subprocess.PIPE, check=True)

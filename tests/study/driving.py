@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 REPOSITORY = Path(__file__).parents[2]
 STRATEGIES = Path(__file__).parent / "strategies"  # of tests alone
 PATIENCE_SECONDS = 60.0
@@ -27,7 +29,7 @@ class Driver:
 
     @property
     def alive(self) -> bool:
-        return Path(f"/proc/{self.pid}").exists()
+        return bool(psutil.pid_exists(self.pid))
 
     def send(self, number: int) -> None:
         os.kill(self.pid, number)

@@ -18,8 +18,10 @@ def start() -> list[int]:
     """Their numbers: a child, one with a session of its own, a daemon, one that is a mere fork."""
     child = subprocess.Popen(_SLEEP)
     leader = subprocess.Popen(_SLEEP, start_new_session=True)
-    shell = ["setsid", "sh", "-c", "sleep 1000 > /dev/null 2>&1 & echo $!"]
-    daemon = subprocess.run(shell, capture_output=True, check=True, text=True)
+    shell = ["sh", "-c", "sleep 1000 > /dev/null 2>&1 & echo $!"]
+    daemon = subprocess.run(
+        shell, start_new_session=True, capture_output=True, check=True, text=True
+    )
     fork = os.fork()
     if fork == 0:
         time.sleep(1000)

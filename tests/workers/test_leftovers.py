@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from pangaea.workers import cluster
+from pangaea.workers import cluster, leftovers
 from pangaea.workers.place import Place
 from tests.study.driving import REPOSITORY, until
 from tests.workers.starting import alive, start
@@ -57,3 +58,30 @@ def test_with_a_driver_whatever_ends_it(number: int) -> None:
     driver.send_signal(number)
     driver.communicate()
     assert until(lambda: not alive(numbers)) < 10
+
+
+WORKER = """
+import os, sys, time
+sys.platform = "darwin"
+from pangaea.workers.leftovers import end_with_worker
+end_with_worker()
+print(os.getpid(), flush=True)
+time.sleep(1000)
+"""
+PARENT = """
+import subprocess, sys
+subprocess.run([sys.executable, "-c", sys.argv[1]])
+"""
+
+
+def test_a_worker_itself_ends_with_its_parent_where_no_kernel_sees_to_it() -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, WORKER], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    time.sleep(3 * leftovers._LOOK_SECONDS)
+    assert alive([worker]) == [worker]
+    parent.kill()
+    parent.communicate()
+    assert until(lambda: not alive([worker])) < 10

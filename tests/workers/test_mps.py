@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pangaea.workers.mps import mps, worthwhile
@@ -39,7 +40,7 @@ fi
         assert folder.is_dir()
     assert (tmp_path / "asked").read_text() == "quit -t 1\n"
     assert not folder.exists()
-    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 
 @pytest.mark.parametrize(
