@@ -73,6 +73,25 @@ def test_top_shows_the_best_as_a_table_json_and_csv(searched: tuple[Path, Done])
     assert [row["function"] for row in read] == [row["function"] for row in rows]
 
 
+def test_show_tells_what_training_made_of_a_candidate(searched: tuple[Path, Done]) -> None:
+    path, _ = searched
+    with pg.open_study(path) as study:
+        row = next(row for row in study.table() if "alpha" in row["function"])
+        trained = study.activation(row["number"], scope="layer").alpha.item()
+    done = run("show", path.name, str(row["number"]), cwd=path.parent)
+    assert f"candidate   #{row['number']} of mnist1d.study" in done.stdout
+    assert f"α = {trained:.4g}" in done.stdout
+    assert "layer   alpha" in done.stdout
+    assert run("show", path.name, cwd=path.parent).returncode == 0
+    complaints = {
+        ("show", path.name, "99"): "has no candidate 99",
+        ("show", "none.study"): "there is no study at none.study",
+        ("show", "relu", "3"): "there is no study at relu",
+    }
+    for arguments, sentence in complaints.items():
+        assert sentence in complaint(run(*arguments, cwd=path.parent))
+
+
 def test_a_search_ends_by_writing_its_report(searched: tuple[Path, Done]) -> None:
     path, done = searched
     page = path.with_suffix(".html")

@@ -34,6 +34,10 @@ class Learnable:
     def latex(self) -> str:
         return self.tex
 
+    def _repr_latex_(self) -> str:
+        """For notebooks."""
+        return f"${self.latex()}$"
+
     def __repr__(self) -> str:
         return f"Learnable({self.name!r})"
 

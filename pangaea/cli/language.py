@@ -138,7 +138,18 @@ def list_functions(
 
 @app.command(context_settings={"ignore_unknown_options": True})
 def show(
-    function: FunctionText,
+    function: Annotated[
+        str,
+        typer.Argument(
+            metavar="FUNCTION",
+            help="An expression such as 'alpha*x - log(sigmoid(beta*x))', a name such as relu, or "
+            "a study's file.",
+        ),
+    ],
+    candidate: Annotated[
+        int | None,
+        typer.Argument(metavar="[NUMBER]", help="Of a candidate of the study. Default: the best."),
+    ] = None,
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FILE", help="Write the plot to a PNG file.")
     ] = None,
@@ -146,14 +157,27 @@ def show(
     beta: Annotated[float | None, typer.Option(help="Value of beta.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Value of gamma.")] = None,
 ) -> None:
-    """Show a function: its forms, tree, values, slopes, bounds, kinks and a plot."""
+    """Show a function: its forms, tree, values, slopes, bounds, kinks and a plot.
+
+    Of a study's candidate also its scores, and what training made of its parameters.
+    """
+    from pangaea.report.candidate import Candidate
     from pangaea.report.terminal import curve, language
 
     asked = {"alpha": alpha, "beta": beta, "gamma": gamma}
-    f, value, slope = _evaluable(function, {k: v for k, v in asked.items() if v is not None})
+    given = {name: value for name, value in asked.items() if value is not None}
+    study = _study(function, candidate)
+    one = None if study is None else Candidate.read(study, candidate)
+    if one is not None:
+        function, given = one.function, one.means | given
+    f, value, slope = _evaluable(function, given)
     if png is not None:
         curve.png(png, value, slope, f.readable())
-    console.print(language.facts_table(f, value, slope, console.width), highlight=False)
+    more = {} if one is None else one.facts
+    console.print(language.facts_table(f, value, slope, console.width, more), highlight=False)
+    if one is not None and one.layers:
+        console.print()
+        console.print(language.layers_table(one.layers), highlight=False)
     if isinstance(f, pangaea.Function):
         console.print()
         console.print(language.tree(f), highlight=False)
@@ -161,6 +185,21 @@ def show(
     console.print(language.points_table(value, slope), highlight=False)
     plot = curve.terminal(value, most=console.width)
     say("\n" + (plot if png is None else f"plot written to {png}"))
+
+
+def _study(text: str, candidate: int | None) -> Path | None:
+    """The study's file that a text names, if it is no function."""
+    from pangaea.activation.names import resolve
+    from pangaea.errors import ParseError
+
+    if candidate is None:
+        try:
+            resolve(text)
+            return None
+        except ParseError:
+            if not Path(text).is_file() and not text.endswith(".study"):
+                raise
+    return Path(text)
 
 
 def _evaluable(text: str, parameters: dict[str, float]) -> tuple[Any, Any, Any]:

@@ -97,6 +97,8 @@ def _once(function: Function) -> Function:
     merged = _without(exact, _merging(exact))
     expression, edges = _written(merged, ())
     candidate = Function(expression, tuple(edges))
+    if candidate == function:
+        return function
     # What rounding makes look alike at one node must not show in the whole.
     same = _close(exact.value, term.value, 1e-9)
     same = same and fingerprint(candidate.form) == fingerprint(function.form)

@@ -114,7 +114,7 @@ def _reference(study: Snapshot, text: str) -> Row:
 
 
 def _named(study: Snapshot, text: str) -> str:
-    return texts.name(text) if text in references(study) else texts.formula(text)
+    return texts.name(text) if text in references(study) else texts.short(text)
 
 
 def tested(study: Snapshot) -> list[Row]:
@@ -150,7 +150,7 @@ def general(study: Snapshot) -> list[Row]:
     rows = [
         {
             "function": text,
-            "readable": texts.formula(text),
+            "readable": texts.short(text),
             "scores": {task: _mean(study, task, scores) for task, scores in by_task.items()},
             "runs": sum(map(len, by_task.values())),
             "failures": sum(scores.count(None) for scores in by_task.values()),
@@ -260,7 +260,7 @@ def headline(study: Snapshot) -> dict[str, Any]:
     first = study.best(1)
     best = first[0] if first else None
     return {
-        "function": texts.formula(best["function"]) if best else None,
+        "function": texts.short(best["function"]) if best else None,
         "sentence": _sentence(study, best),
         "state": state(study),
         "facts": dict(_facts(study, best)),

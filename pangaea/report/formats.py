@@ -138,7 +138,7 @@ def _markdown(study: Snapshot, name: str) -> str:
     top = [
         (
             row["number"],
-            texts.formula(row["function"]),
+            texts.short(row["function"]),
             bare(goal, row["score"]),
             bare(goal, row["validation"]),
             bare(goal, mean_or_none(goal, row["test"])),

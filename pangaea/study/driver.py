@@ -21,6 +21,7 @@ from pangaea.study.stages import PROPOSED
 from pangaea.study.study import Run, Study
 from pangaea.tasks.finding import built_in, name_of
 from pangaea.tasks.finding import task as find_task
+from pangaea.tasks.goal import Goal
 from pangaea.tasks.own import OwnTask
 from pangaea.tasks.task import DEFAULT, Task
 from pangaea.training.how import How
@@ -237,6 +238,20 @@ def free_name(task: str) -> Path:
     return next(name for name in names if not name.exists())
 
 
+class Told(dict[str, Any]):
+    """A result as a row of plain values; printed, it is one line for people."""
+
+    def __init__(self, goal: Goal, row: Mapping[str, Any]) -> None:
+        super().__init__(row)
+        self._goal = goal
+
+    def __str__(self) -> str:
+        score, number = self.get("score"), self["number"]
+        told = f"failed: {self['failure']}" if score is None else self._goal.shown(score)
+        who = self["stage"] if number is None else f"{self['stage']} #{number}"
+        return f"{who}: {told}  {self['function']}"
+
+
 class _Calling(Watch):
     def __init__(self, callback: Callback | None) -> None:
         self._callback = callback
@@ -244,4 +259,5 @@ class _Calling(Watch):
     def result(self, study: Study, run: Run, result: Result) -> None:
         if self._callback is not None:
             asked = run.wanted._asdict() | {"run": run.number, "number": run.wanted.candidate}
-            self._callback(asked | {k: v for k, v in result.items() if k != "curves"})
+            plain = {k: v for k, v in result.items() if k != "curves"}
+            self._callback(Told(study.goal, asked | plain))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pangaea import __version__
 from pangaea.errors import PangaeaError
@@ -19,6 +19,9 @@ from pangaea.study import file
 from pangaea.study.settings import Settings, flat
 from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST
 from pangaea.tasks.goal import Goal
+
+if TYPE_CHECKING:
+    from pangaea.activation.module import Activation
 
 RERANKED = 10  # the paper's top ten are trained again,
 RERANK_RUNS = 2  # twice each with the full budget,
@@ -342,6 +345,22 @@ class Study:
         """The baseline's mean on validation data with the search's budget."""
         scores = [run["score"] for run in self.runs(BASELINE.name) if run["score"] is not None]
         return self.goal.mean(scores)
+
+    def activation(
+        self, number: int | None = None, *, layer: int | None = None, **options: Any
+    ) -> "Activation":
+        """A candidate, or the best one, as a module that starts where training left it.
+
+        Parameters start at their means over the layers of the longest run, or at those of one
+        `layer`, counted from 1. Options are those of `Activation`.
+        """
+        from pangaea.study import trained
+
+        return trained.activation(self, number, layer, options)
+
+    def __repr__(self) -> str:
+        told = self.settings
+        return f"Study({str(self.path)!r}: {told.task}, {told.candidates} candidates)"
 
     def failures(self) -> dict[str, int]:
         """How many of the search's runs failed, by reason."""

@@ -69,7 +69,7 @@ class EmbeddedTask(Task):
         recipe = self.full.compressed(self.budget(budget))
         device = choose_device(how.device)
         with surroundings(device):
-            course, score, values = self._fitted(
+            model, course, score, values = self._fitted(
                 function, scope, seed, part, recipe, tell, device, how.precision
             )
         return TrainingResult(
@@ -84,6 +84,7 @@ class EmbeddedTask(Task):
             seconds=time.perf_counter() - started,
             peak_memory=peak_memory(device),
             device=device_name(device),
+            model=model.eval() if how.keep_model else None,
             **vars(course),
         )
 
@@ -97,8 +98,8 @@ class EmbeddedTask(Task):
         tell: Tell,
         device: torch.device,
         precision: str | None,
-    ) -> tuple[Course, float | None, dict[str, float]]:
-        """How it went, the score on this part, and the one on validation data beside a test's."""
+    ) -> tuple[nn.Module, Course, float | None, dict[str, float]]:
+        """The network, how it went, its score on this part, and a test's on validation data."""
         dtype = choose_precision(precision or self.precision, device)
         resolved = resolve(function)
 
@@ -121,13 +122,13 @@ class EmbeddedTask(Task):
         batches = self.batches(order, device)
         course = fit(model, batches, loss, recipe, judge=lambda: score("validation"), tell=tell)
         if course.failure is not None:
-            return course, None, {}
+            return model, course, None, {}
         validation = course.validation[recipe.epochs]
         if part == "validation":
-            return course, validation, {}
+            return model, course, validation, {}
         test = score("test")
         sound = course.healthy(test, "the test score")
-        return course, test if sound else None, {"validation": validation}
+        return model, course, test if sound else None, {"validation": validation}
 
     @cached_property
     def parameters(self) -> int:

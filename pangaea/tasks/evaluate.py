@@ -30,6 +30,20 @@ class Evaluation:
     results: tuple[TrainingResult, ...]
     drop_failures: bool = False  # the paper's PAU set-up alone leaves them out
 
+    def __repr__(self) -> str:
+        mean, goal = self.mean, self.goal
+        score = "no score" if mean is None else goal.shown_mean(mean, self.sd) + goal.suffix
+        failed = f", {self.failures} failed" if self.failures else ""
+        return (
+            f"Evaluation({self.function!r} on {self.task}: {goal.called(self.part)} {score}, "
+            f"n = {len(self.results)}{failed})"
+        )
+
+    @property
+    def part(self) -> str:
+        """Of the data, on which it was judged."""
+        return self.results[0].part
+
     @property
     def scores(self) -> list[float]:
         return self.goal.worths(
@@ -95,7 +109,11 @@ def train(
     seed: int = 0,
     **options: Any,
 ) -> TrainingResult:
-    """Train once; what happened is in the result, failures included. Options: see `train_seeds`."""
+    """Train once; what happened is in the result, failures included. Options: see `train_seeds`.
+
+    With `keep_model=True` the result's `model` is the trained network; of a task of one's own, what
+    its training function returns as `model`.
+    """
     return train_seeds(task, function, recipe, [seed], **options)[0]
 
 

@@ -141,7 +141,7 @@ class _Fit:
             answer["score"] = course.validation[budget]
             if part == "test" and self.test is not None:
                 answer["test"] = score(self.test)
-        return answer
+        return answer | {"model": model.eval()} if how.keep_model else answer
 
     def _model(
         self,

@@ -131,6 +131,8 @@ class OwnTask(Task):
             answer = self._answer({name: offered[name] for name in self._wanted}, how)
         result.seconds, result.peak_memory = time.perf_counter() - started, peak_memory(device)
         take(answer, result, self.goal)
+        if how.keep_model and isinstance(answer, Mapping):
+            result.model = answer.get("model")
         return result
 
     def _answer(self, given: Mapping[str, Any], how: How) -> Any:

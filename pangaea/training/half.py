@@ -44,6 +44,14 @@ class HalfWeights:
         """Hand the moved weights out."""
         self.copy.copy_(self.master)
 
+    def widen(self) -> None:
+        """Let the weights be float32, with the values that the optimizer gave them."""
+        place = 0
+        for p in self.weights:
+            part = self.master[place : place + p.numel()].clone()
+            p.data = part.as_strided(p.shape, p.stride())
+            place += p.numel()
+
 
 def _flat(tensor: Tensor, like: Tensor) -> Tensor:
     """The tensor's elements in the order in which those of `like` lie in memory."""

@@ -24,6 +24,7 @@ class How(Declared):
     )
     # Checkpoints of one run alone: another's is passed over, and none is left when it ends.
     passing: bool = False
+    keep_model: bool = False  # hand the trained network back, which stays in this process
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

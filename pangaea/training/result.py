@@ -1,10 +1,10 @@
 """What a training run gives: plain data, whatever happened."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class TrainingResult:
     """A run that ended: its score, or why there is none. Curves have the ends of epochs."""
 
@@ -28,6 +28,17 @@ class TrainingResult:
     seconds: float = 0.0
     peak_memory: int | None = None  # bytes
     device: str = "cpu"
+    model: Any = field(default=None, compare=False)  # the trained network, if it was asked for
+
+    def __repr__(self) -> str:
+        score = f"failed: {self.failure}" if self.score is None else f"{self.score:.6g}"
+        return (
+            f"TrainingResult({self.function!r} on {self.task}, budget {self.budget}, seed "
+            f"{self.seed}: {self.part} score {score})"
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Plain data, so without the network."""
+        plain = asdict(replace(self, model=None))
+        del plain["model"]
+        return plain

@@ -283,6 +283,17 @@ class Training:
         self.result.peak_memory = start.peak_memory(self.device)
         self.done, self._graph = True, None
 
+    def trained(self) -> nn.Module:
+        """The network in float32, without what made its training fast; nothing trains it on."""
+        if self.stream is not None:
+            self.stream.synchronize()
+        for weights in self._half:
+            weights.widen()
+        fuse(self.model, False)
+        self._forget()
+        model: nn.Module = self.model.eval()
+        return model
+
     def _elapsed(self) -> float:
         return time.perf_counter() - self._started
 
@@ -304,6 +315,9 @@ class Training:
         self.epoch, self.at = saved["epoch"], saved["at"]
         self.result = TrainingResult(**saved["result"])
         self._started -= self.result.seconds
+        with self._context(), torch.no_grad():
+            for tensor, before in zip(self._state(), saved["state"], strict=True):
+                tensor.copy_(before)
         if self.result.score is not None or self.result.failure is not None:
             self._started, self.done = time.perf_counter() - self.result.seconds, True
             return
@@ -313,8 +327,6 @@ class Training:
             if self.at:
                 self._order = saved["order"]
                 self.batches.refill(self.generator)
-            for tensor, before in zip(self._state(), saved["state"], strict=True):
-                tensor.copy_(before)
             self._set_noise_state(saved["noise"])
         if self.at:  # between two epochs there are no batches yet to capture a step with
             with self._context():

@@ -118,7 +118,7 @@ class _Running:
         )
         folder = None if how.checkpoints is None else Path(how.checkpoints)
         self.path = folder / f"seed-{seed}.checkpoint" if folder else None
-        self.passing = how.passing
+        self.passing, self.keep_model = how.passing, how.keep_model
         self.run: Training | None = None
 
     def start(self) -> Training:
@@ -168,8 +168,10 @@ def _drive(started: list[_Running], report: Progress) -> list[TrainingResult]:
                 for running in started:
                     running.keep()
                 saved = time.monotonic()
-        for running in started:
+        for running, run in zip(started, runs, strict=True):
             running.end()
+            if running.keep_model:
+                run.result.model = run.trained()
         return [run.result for run in runs]
     except torch.OutOfMemoryError as error:
         if len(started) > 1:

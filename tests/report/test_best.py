@@ -13,15 +13,16 @@ from rich.console import Console, RenderableType
 
 from pangaea.evolution.trials import Proposal
 from pangaea.functions.parser import parse
-from pangaea.report import findings
+from pangaea.report import findings, formats
 from pangaea.report.formats import table_csv
+from pangaea.report.page import document
 from pangaea.report.records import opened
 from pangaea.report.terminal import best
 from pangaea.report.terminal.columns import broken
 from pangaea.study.settings import flat
 from pangaea.study.study import Study, Wanted
 from tests.report.conftest import KINDS
-from tests.study_maker import ACCURACY, make
+from tests.study_maker import ACCURACY, Maker, make
 
 RELU = "relu(x)"
 ABOUT = {
@@ -171,8 +172,33 @@ def test_the_advice_can_be_pasted(path: Path, tmp_path: Path) -> None:
         assert exporting in best.export_hint(study)
     spaced = make(tmp_path / "it's mine.study", 10)
     with opened(spaced) as study:
-        *_, last = best.advice(study, Path("s.html")).splitlines()
-    assert shlex.split(last) == ["more", "pangaea", "top", str(spaced)]
+        *_, more, on = best.advice(study, Path("s.html")).splitlines()
+    assert shlex.split(more) == ["more", "pangaea", "top", str(spaced)]
+    assert shlex.split(on)[2:] == ["pangaea", "resume", str(spaced), "--candidates", "20"]
+
+
+def test_people_read_the_simplified_formula_and_copy_the_text_that_is_kept(tmp_path: Path) -> None:
+    text = "alpha*mul(beta*asinh(x), gamma*one(x))"
+    with Maker(tmp_path / "s.study", candidates=1, runs=1) as maker:
+        maker.baseline()
+        with maker.study.transaction():
+            maker.study.add(1, Proposal(parse(text), None, "initial"))
+            maker.run("search", 1, text, 1, 75.0)
+        maker.judge()
+    with opened(tmp_path / "s.study") as study:
+        assert "\n#1  α·asinh(x)" in shown(best.table(study))
+        assert [row["readable"] for row in findings.tested(study)] == ["ReLU", "α·asinh(x)"]
+        assert findings.headline(study)["function"] == "α·asinh(x)"
+        advice = best.advice(study, Path("s.html"))
+        assert 'use it       pangaea.Activation("alpha*asinh(x)")' in advice
+        assert f"pangaea show '{text}'" in advice
+        assert findings.rows(study)[1]["function"] == text
+        page = document.report(study, [study])
+        assert page["rows"][0][1:3] == [text, "α·asinh(x)"]
+        assert page["details"][0]["label"].startswith("α·asinh(x) (")
+        markdown = formats.markdown([study])
+        assert "| 1 | α·asinh(x) |" in markdown
+        assert "γ" not in markdown
 
 
 def test_a_study_without_results_has_a_sentence(paths: dict[str, Path]) -> None:

@@ -125,6 +125,18 @@ def test_the_callback_is_told_each_result_in_a_row(path: Path) -> None:
         ]
 
 
+def test_a_result_is_printed_in_a_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    searched(path, candidates=2, runs=0, rerank=False, callback=print)
+    lines = capsys.readouterr().out.splitlines()
+    with Study.open(path) as study:
+        rows, goal = study.table(), study.goal
+    assert len(lines) == 5
+    assert lines[0].startswith("baseline: ")
+    assert lines[3:] == [
+        f"search #{row['number']}: {goal.shown(row['score'])}  {row['function']}" for row in rows
+    ]
+
+
 def test_a_callback_that_fails_stops_the_search_and_loses_nothing(path: Path) -> None:
     def angry(row: dict[str, Any]) -> None:
         if row["number"] == 3:

@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import pangaea as pg
+from pangaea.data.batches import judging_batches
 from pangaea.errors import PangaeaError
+from pangaea.tasks.classification import Classification
 from pangaea.tasks.evaluate import Evaluation, own_seeds
+from pangaea.training import start
 from pangaea.training.result import TrainingResult
 
 GOAL = pg.task("mnist1d").goal
@@ -162,3 +166,69 @@ def test_a_function_is_judged_by_at_least_one_run(runs: object) -> None:
 def test_wrong_names_are_answered_with_near_ones(options: dict[str, Any]) -> None:
     with pytest.raises(PangaeaError, match="did you mean"):
         pg.evaluate(**{"function": "relu", "runs": 1, "epochs": 1, **options})
+
+
+# What people see, and what they get on request.
+
+
+def test_evaluations_and_results_are_one_short_line() -> None:
+    evaluation = pg.evaluate("alpha*swish(x)", runs=2, epochs=1)
+    line = repr(evaluation)
+    assert line.startswith("Evaluation('alpha*swish(x)' on mnist1d: test accuracy ")
+    assert line.endswith("%, n = 2)")
+    only = evaluation.results[0]
+    assert repr(only) == (
+        f"TrainingResult('alpha*swish(x)' on mnist1d, budget 1, seed {only.seed}: "
+        f"test score {only.score:.6g})"
+    )
+    assert "no score, n = 1, 1 failed" in repr(pg.evaluate("PAU", runs=1, recipe="pau", epochs=1))
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_trained_network_is_there_on_request(precision: str, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"epochs": 2, "seed": 1, "precision": precision}
+    result = pg.train("mnist1d", "alpha*swish(x)", **given, keep_model=True, checkpoints=tmp_path)
+    model = result.model
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+    assert not model.training
+    acts = [m for m in model.modules() if isinstance(m, pg.Activation)]
+    means = [act.alpha.mean().item() for act in acts]
+    assert means == pytest.approx(result.parameters["alpha"][-1])
+    assert "model" not in result.as_dict()
+    assert accuracy(model) == pytest.approx(result.score, abs=0 if precision == "fp32" else 1.5)
+    again = pg.train("mnist1d", "alpha*swish(x)", **given, keep_model=True, checkpoints=tmp_path)
+    for one, other in zip(model.parameters(), again.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert pg.train("mnist1d", "relu", epochs=1).model is None
+
+
+def accuracy(model: torch.nn.Module) -> float:
+    """Of a network on the validation data of the default task."""
+    task = pg.task("mnist1d")
+    assert isinstance(task, Classification)
+    cpu = torch.device("cpu")
+    _, validation, _, normal = start.parts(task.data_set, task.full, cpu, with_test=False)
+    right = total = 0
+    with torch.no_grad():
+        for inputs, labels in judging_batches(validation, normal, torch.float32):
+            right += int((model(inputs).argmax(1) == labels).sum())
+            total += len(labels)
+    return 100 * right / total
+
+
+@pytest.mark.parametrize("name", ["tabular", "pinn"])
+def test_so_it_is_of_the_other_tasks(name: str) -> None:
+    result = pg.train(name, "tanh(alpha*x)", epochs=1, keep_model=True, device="cpu")
+    acts = [m for m in result.model.modules() if isinstance(m, pg.Activation)]
+    assert [act.alpha.mean().item() for act in acts] == pytest.approx(
+        result.parameters["alpha"][-1]
+    )
+
+
+def test_a_task_of_one_s_own_may_return_its_network() -> None:
+    def train(activation: Any, budget: int, seed: int) -> dict[str, Any]:
+        return {"score": 1.0, "model": torch.nn.Sequential(activation(shape=1))}
+
+    task = pg.Task("mine", train, goal=pg.maximize("score"), budgets={"search": 1, "full": 2})
+    assert isinstance(pg.train(task, "relu", keep_model=True).model[0], pg.Activation)
+    assert pg.train(task, "relu").model is None

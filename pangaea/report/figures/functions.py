@@ -14,14 +14,13 @@ from pangaea.report.figures import On, figure, theme
 from pangaea.report.figures.theme import BLUE, GREY, PALETTE, VERMILION, Spec, rounded, shown
 from pangaea.report.records import TESTED, Snapshot
 from pangaea.report.terminal.curve import frame, points
-from pangaea.study.stages import BASELINE, PROPOSED, RERANK, TEST
+from pangaea.study.stages import BASELINE, PROPOSED, TEST
+from pangaea.study.trained import at_the_end, recorded
 
 _GREEK = {"alpha": "α", "beta": "β", "gamma": "γ"}
 _XS = points(161)
 _LINES = 6  # of one function: more cannot be told apart
 _NO_FUNCTION = "No candidate has been trained to its end yet."
-
-Parameters = dict[str, list[list[float]]]  # name to values by epoch and layer
 
 
 @figure(takes="function")
@@ -59,37 +58,12 @@ def gallery(study: Snapshot, count: int = 6) -> list[Spec]:
     """The shapes of the best functions and their derivatives, at initial and trained values."""
     panels = []
     for row in study.best(count):
-        values = _at_the_end(recorded(study, row["function"]))
+        values = at_the_end(recorded(study, row["function"]))
         panels.append(shape(row["function"], values))
         panels[-1]["layout"]["meta"]["group"] = (
             "The best functions (blue), their derivatives (orange); dotted as they start"
         )
     return panels
-
-
-def recorded(study: Snapshot, function: str) -> Parameters:
-    """A function's parameters through the longest training that there is a record of."""
-    runs = study.trained(function, (TEST.name, RERANK.name, *PROPOSED))
-    if not runs:
-        return {}
-    longest = max(runs, key=lambda run: run["budget"])
-    written = study.curves(longest["run"]).get("parameters", {})
-    if not isinstance(written, dict):
-        return {}
-    parameters = {n: written[n] for n in parse(function).parameters if written.get(n)}
-    return parameters if all(map(_by_layer, parameters.values())) else {}
-
-
-def _by_layer(epochs: Any) -> bool:
-    """Are these a parameter's values, by epoch and layer?"""
-    return isinstance(epochs, list) and all(
-        isinstance(layers, list) and layers and all(map(_number, layers)) for layers in epochs
-    )
-
-
-def _at_the_end(parameters: Parameters) -> dict[str, float]:
-    """Each parameter's mean over the layers after training."""
-    return {name: fmean(epochs[-1]) for name, epochs in parameters.items()}
 
 
 @figure(On("details", 1, "half"), takes="candidate")
@@ -183,7 +157,7 @@ def curves(study: Snapshot, numbers: int | Sequence[int] | None = None) -> Spec:
     for i, text in enumerate(functions):
         reference = text == study.baseline
         colour = GREY if reference else PALETTE[i % len(PALETTE)]
-        name = texts.name(text) if reference else texts.formula(text)
+        name = texts.name(text) if reference else texts.short(text)
         means, n = _means(study, stages, text, budget)
         runs = max(runs, n)
         for kind, dash in (("training", "dot"), ("validation", "solid")):

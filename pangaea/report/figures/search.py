@@ -263,7 +263,7 @@ _MIRRORED = {"top left": "bottom left", "bottom right": "top right"}
 
 
 def _label(step: Improvement) -> str:
-    return theme.shortened(texts.formula(step.row["function"]), 48)
+    return theme.shortened(texts.short(step.row["function"]), 48)
 
 
 class _Box(NamedTuple):

@@ -5,7 +5,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -71,7 +71,7 @@ def report(study: Snapshot, together: Sequence[Snapshot], since: int = 0) -> dic
         },
         "figures": {name: _figures(name, study, together) for name in _PARTS},
         "details": [_details(study, row) for row in study.best(RERANKED)],
-        "rows": [_row(row) for row in study.finished if row["position"] > since],
+        "rows": _rows(study, since),
         "reproduce": reproduce(study),
     }
 
@@ -104,20 +104,30 @@ def _figures(
 def _details(study: Snapshot, row: Row) -> dict[str, Any]:
     return {
         "number": row["number"],
-        "label": f"{texts.formula(row['function'])} ({study.goal.shown(row['score'])})",
+        "label": f"{texts.short(row['function'])} ({study.goal.shown(row['score'])})",
         "text": row["function"],
         "copies": {**sources(row["function"]), "LaTeX": texts.latex(row["function"])},
         "figures": _figures("details", study, [study], row),
     }
 
 
-def _row(row: Row) -> list[Any]:
+def _rows(study: Snapshot, since: int) -> list[list[Any]]:
+    """The candidates with a later result; of the best of all the headline's way to write them."""
+    best = {row["number"] for row in study.best(RERANKED)}
+    return [
+        _row(row, texts.short if row["number"] in best else texts.formula)
+        for row in study.finished
+        if row["position"] > since
+    ]
+
+
+def _row(row: Row, written: Callable[[str], str]) -> list[Any]:
     """In the order in which the page's script reads it."""
     text = row["function"]
     return [
         row["number"],
         text,
-        texts.formula(text),
+        written(text),
         None if row["score"] is None else rounded(row["score"]),
         round(row["seconds"], 2),
         row["parent"],

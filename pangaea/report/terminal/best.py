@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pangaea.functions.parser import parse
 from pangaea.report import findings, sources, texts
 from pangaea.report.measures import bare, legend, probability, spread
 from pangaea.report.records import TESTED, Row, Snapshot
@@ -39,7 +40,7 @@ def general_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
     tasks = list(dict.fromkeys(task for row in rows for task in row["scores"]))
     lines = [
         Line(
-            texts.formula(row["function"]),
+            texts.short(row["function"]),
             [*(bare(goals.get(task), row["scores"].get(task)) for task in tasks), _mark(row)],
             bold=len(tasks) if row.get("general") else None,
         )
@@ -82,10 +83,13 @@ def advice(study: Snapshot, page: Path) -> str:
     if not best:
         return f"\nno candidate could be trained; why: pangaea report {where} --format csv"
     function = best[0]["function"]
+    shorter = str(parse(function).simplified())
+    more = 2 * study.settings.candidates
     return (
-        f'\nuse it       pangaea.Activation("{function}")\n'
+        f'\nuse it       pangaea.Activation("{shorter}")\n'
         f"look at it   pangaea show {shlex.quote(function)}\n"
         f"take it away {sources.command(function)}\n"
         f"see it all   {texts.inert(str(page))}\n"
-        f"more         pangaea top {where}"
+        f"more         pangaea top {where}\n"
+        f"search on    pangaea resume {where} --candidates {more}"
     )

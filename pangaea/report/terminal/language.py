@@ -1,7 +1,7 @@
 """What the command line shows of functions: spaces, operators, the catalog, one function."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from rich.table import Table
@@ -149,7 +149,11 @@ def _accuracy(figure: Printed) -> str | None:
 
 
 def facts_table(
-    f: Shown, value: Callable[[float], float], slope: Callable[[float], float], width: int = 80
+    f: Shown,
+    value: Callable[[float], float],
+    slope: Callable[[float], float],
+    width: int = 80,
+    more: Mapping[str, str] | None = None,
 ) -> Table:
     """What there is to say of a function, in so many columns; its texts break between names."""
     seen = shape(value, slope)
@@ -160,6 +164,7 @@ def facts_table(
         "canonical": str(f),
         "LaTeX": f.latex(),
         "parameters": ", ".join(f.parameters) or "none",
+        **(more or {}),
         "bounds": f"{_bound(seen.lower, 'below')}, {_bound(seen.upper, 'above')}",
         "monotonic": seen.direction or "no",
         "kinks": _places(seen.kinks),
@@ -188,6 +193,14 @@ def _places(places: Iterable[float]) -> str:
     if not shown:
         return "none"
     return "at x = " + ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
+
+
+def layers_table(trained: Mapping[str, Sequence[float]]) -> Table:
+    """Each parameter's mean in each layer after training."""
+    table = _right("layer", *trained)
+    for number, values in enumerate(zip(*trained.values(), strict=False), 1):
+        table.add_row(str(number), *(f"{value:.4g}" for value in values))
+    return table
 
 
 def points_table(value: Callable[[float], float], slope: Callable[[float], float]) -> Table:

@@ -70,7 +70,7 @@ class Counted(Watch):
 
     def result(self, study: Study, run: Run, result: Result) -> None:
         self._done += 1
-        self._advance(self._done, texts.formula(run.wanted.function))
+        self._advance(self._done, texts.short(run.wanted.function))
 
     def stopping(self, running: int) -> None:
         self._advance(self._done, f"stopping when {running} runs have ended; once more: at once")

@@ -159,7 +159,7 @@ class Lines(Board):
         if self.best:
             best = self.best[0]
             gain = f" ({gain})" if (gain := self.gain(best)) else ""
-            parts.append(f"best {self.score(best)}{gain} {texts.formula(best.text)}")
+            parts.append(f"best {self.score(best)}{gain} {texts.short(best.text)}")
         if self.failures:
             parts.append(f"failed: {self.failed()}")
         if (left := self.left()) is not None:
@@ -210,7 +210,7 @@ class Screen(Board):
     def _table(self) -> Functions:
         lines = [
             Line(
-                texts.formula(best.text),
+                texts.short(best.text),
                 [self.score(best), self.gain(best), self._cost(best)],
                 f"#{best.number}",
             )

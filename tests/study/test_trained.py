@@ -1,0 +1,80 @@
+"""What training made of a function's parameters: as a module that starts there."""
+
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+import torch
+
+import pangaea as pg
+from pangaea.errors import PangaeaError
+from pangaea.evolution.trials import Proposal
+from pangaea.functions.parser import parse
+from pangaea.study.trained import by_layer, recorded
+from tests.study_maker import Maker
+
+TEXT = "alpha*swish(beta*x)"
+
+
+@pytest.fixture
+def study(path: Path) -> pg.Study:
+    """Its first candidate was searched and trained again, its second has no parameters."""
+    with Maker(path, candidates=2, runs=0) as maker, maker.study.transaction():
+        for number, text in enumerate((TEXT, "tanh(x)"), 1):
+            maker.study.add(number, Proposal(parse(text), None, "initial"))
+            maker.run("search", number, text, number, 70.0 + number)
+        maker.run("rerank", 1, TEXT, 5, 75.0)
+    return pg.open_study(path)
+
+
+def test_a_candidate_starts_where_its_longest_training_ended(study: pg.Study) -> None:
+    (run,) = study.runs("rerank")
+    ends = {n: epochs[-1] for n, epochs in study.curves(run["run"])["parameters"].items()}
+    assert by_layer(recorded(study, TEXT)) == ends
+    act = study.activation(1, shape=3)
+    assert isinstance(act, pg.Activation)
+    assert str(act.function) == TEXT
+    for name in ("alpha", "beta"):
+        assert torch.equal(getattr(act, name), torch.full((3,), fmean(ends[name])))
+    third = study.activation(1, layer=3, scope="layer")
+    assert third.alpha.item() == pytest.approx(ends["alpha"][2])
+
+
+def test_without_a_number_it_is_the_best(study: pg.Study) -> None:
+    assert str(study.activation().function) == TEXT
+    assert str(study.activation(2).function) == "tanh(x)"
+
+
+def test_modules_are_made_as_the_study_trained_them(path: Path) -> None:
+    with Maker(path, candidates=1, runs=0, scope="layer") as maker:
+        with maker.study.transaction():
+            maker.study.add(1, Proposal(parse(TEXT), None, "initial"))
+            maker.run("search", 1, TEXT, 1, 70.0)
+        assert maker.study.activation(1).scope == "layer"
+
+
+@pytest.mark.parametrize(
+    ("number", "layer", "sentence"),
+    [(7, None, "no candidate 7"), (1, 9, "layers 1 to 4, got layer 9"), (1, 0, "got layer 0")],
+)
+def test_what_is_not_there_is_said(
+    study: pg.Study, number: int, layer: int | None, sentence: str
+) -> None:
+    with pytest.raises(PangaeaError, match=sentence):
+        study.activation(number, layer=layer)
+
+
+def test_what_was_not_recorded_is_said(path: Path) -> None:
+    with Maker(path, candidates=1) as maker:
+        with maker.study.transaction():
+            maker.study.add(1, Proposal(parse(TEXT), None, "initial"))
+            maker.run("search", 1, TEXT, 1, None)
+        with pytest.raises(PangaeaError, match="no record of what training made of alpha, beta"):
+            maker.study.activation(1)
+
+
+def test_a_study_says_what_it_is_in_a_line(study: pg.Study) -> None:
+    line = f"Study('{study.path}': mnist1d, 2 candidates)"
+    assert repr(study) == line
+    study.close()
+    assert repr(study) == line
