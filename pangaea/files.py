@@ -1,6 +1,7 @@
-"""Files that are there at once and whole, or not at all."""
+"""Files that are there at once and whole, or not at all, and where they are kept."""
 
 import os
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,3 +22,13 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def cache_folder() -> Path:
+    """`pangaea` in the user's cache; a RuntimeError where nobody knows the user's home."""
+    caches = {
+        "darwin": "~/Library/Caches",
+        "win32": os.environ.get("LOCALAPPDATA") or "~/AppData/Local",
+    }
+    home = caches.get(sys.platform) or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home, "pangaea").expanduser().absolute()

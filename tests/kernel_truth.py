@@ -10,17 +10,32 @@ import math
 import os
 import random
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 import pangaea as pg
-from pangaea.activation import fused
+from pangaea.activation import fused, vectorized
 from pangaea.activation.operators import OPERATORS
 from pangaea.activation.program import gradients, run
 from pangaea.functions.operators import OPERATORS as TRUTH
 from pangaea.functions.program import Step, program
 from tests.strategies import random_function
+
+
+class Kernels(NamedTuple):
+    """Who is asked: can they do it, and the value of the function with this text."""
+
+    applies: Callable[[Tensor, Sequence[Tensor], tuple[int, ...]], bool]
+    run: Callable[[str, Tensor, Sequence[Tensor], tuple[int, ...]], Tensor]
+
+
+TRITON = Kernels(fused.applies, fused.run)
+C = Kernels(
+    vectorized.applies,
+    lambda text, x, own, shape: vectorized.run(program(pg.parse(text)), x, own, shape),
+)
 
 RELATIVE = 1e-5
 # One rounding to the nearest; Triton's interpreter cuts bfloat16 off.
@@ -89,6 +104,7 @@ def check(
     *,
     channel_dim: int = 1,
     rng: random.Random,
+    kernels: Kernels = TRITON,
 ) -> int:
     """Compare a module's value and gradients with the truth; how many elements were compared."""
     module = pg.Activation(function, scope, tuple(x.shape[1:]), channel_dim).to(x.device)  # type: ignore[arg-type]
@@ -99,9 +115,9 @@ def check(
     dy = torch.randn(x.shape).to(x)
     leaves = list(module.parameters())
     shape = module._aligned(leaves[0], x) if leaves else ()
-    assert fused.applies(x, leaves, shape), function
+    assert kernels.applies(x, leaves, shape), function
     # Past the module, which leaves a single ReLU or identity to torch.
-    y = fused.run(str(function), x, leaves, shape)
+    y = kernels.run(str(function), x, leaves, shape)
     assert y.dtype == x.dtype
     got = [y.detach(), *torch.autograd.grad(y, [x, *leaves], dy)]
     return compare(function, x.detach(), leaves, shape, dy, got, rng)
@@ -166,11 +182,11 @@ def _summed(values: Tensor, shape: Sequence[int], own: torch.Size) -> Tensor:
 _OPERATOR_LIMITS = {"gelu": 1e-4}
 
 
-def check_operator(name: str, device: str, dtype: torch.dtype) -> int:
+def check_operator(name: str, device: str, dtype: torch.dtype, kernels: Kernels = TRITON) -> int:
     """A unary operator over the whole range of float32 numbers, value and slope."""
     x = _range().to(dtype)
     x = x[x.isfinite()].to(device).requires_grad_()
-    y = fused.run(f"{name}(x)", x, [], ())
+    y = kernels.run(f"{name}(x)", x, [], ())
     (slope,) = torch.autograd.grad(y.sum(), x)
     row, points = TRUTH[name], x.detach().double().cpu()
     value_truth = torch.tensor([row.value(p) for p in points.tolist()], dtype=torch.float64)
@@ -206,13 +222,13 @@ def _range() -> Tensor:
 SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1e30, -1e30)
 
 
-def check_special(text: str, device: str) -> None:
+def check_special(text: str, device: str, kernels: Kernels = TRITON) -> None:
     """NaN and infinity appear where the eager operators have them."""
     x = torch.tensor(SPECIAL, device=device).requires_grad_()
     function = pg.parse(text)
     leaves = [torch.tensor(1.25, device=device, requires_grad=True) for _ in function.parameters]
     for dy in (torch.ones_like(x), torch.full_like(x, math.inf), torch.full_like(x, math.nan)):
-        y = fused.run(text, x, leaves, ())
+        y = kernels.run(text, x, leaves, ())
         got = [y.detach(), *torch.autograd.grad(y, x, dy)]
         steps = program(function)
         want = [run(steps, x, leaves, ()).detach(), gradients(steps, x, leaves, (), dy)[0].detach()]
@@ -222,13 +238,13 @@ def check_special(text: str, device: str) -> None:
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-30, equal_nan=True)
 
 
-def check_binary(name: str, device: str) -> int:
+def check_binary(name: str, device: str, kernels: Kernels = TRITON) -> int:
     """A binary operator on a grid: the first input is x, the second a parameter."""
     points = torch.tensor([-3.0, -2.0, -1.0, -0.25, 0.0, 0.5, 1.0, 2.0, 7.0, 90.0])
     a, b = (t.reshape(1, -1) for t in torch.meshgrid(points, points, indexing="ij"))
     x = a.to(device).requires_grad_()
     second = b[0].to(device).requires_grad_()
-    y = fused.run(f"{name}(x, alpha*one(x))", x, [second], tuple(second.shape))
+    y = kernels.run(f"{name}(x, alpha*one(x))", x, [second], tuple(second.shape))
     got = [y.detach(), *torch.autograd.grad(y.sum(), (x, second))]
     row = TRUTH[name]
     pairs = list(zip(a[0].tolist(), b[0].tolist(), strict=True))
@@ -270,7 +286,7 @@ def case_input(case: int, device: str, dtype: torch.dtype) -> Tensor:
     return x.contiguous(memory_format=formats[len(shape)]) if last else x
 
 
-def check_random(seed: int, device: str, dtype: torch.dtype) -> int:
+def check_random(seed: int, device: str, dtype: torch.dtype, kernels: Kernels = TRITON) -> int:
     """A random function on one of the cases in turn; how many elements were compared."""
     torch.manual_seed(seed)
     rng = random.Random(seed)
@@ -278,4 +294,4 @@ def check_random(seed: int, device: str, dtype: torch.dtype) -> int:
     case = seed % len(CASES)
     scope, _, _, channel_dim = CASES[case]
     x = case_input(case, device, dtype)
-    return check(function, x, scope, channel_dim=channel_dim, rng=rng)
+    return check(function, x, scope, channel_dim=channel_dim, rng=rng, kernels=kernels)

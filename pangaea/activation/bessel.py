@@ -74,7 +74,7 @@ _EXACT = {
 
 
 def _fitted(x: Tensor, name: str) -> Tensor:
-    near, far = _fits(name)
+    near, far = fits(name)
     size = x.abs()
     inverse = _JOINT / size.clamp_min(_JOINT)
     scale = torch.sqrt(inverse) * (inverse if _EXACT[name].steep else 1)
@@ -89,7 +89,7 @@ def _polynomial(coefficients: list[float], t: Tensor) -> Tensor:
 
 
 @cache
-def _fits(name: str) -> tuple[list[float], list[float]]:
+def fits(name: str) -> tuple[list[float], list[float]]:
     """Polynomials on [0, 8], and on [8, ∞) in 8/x with the leading power of x taken out."""
     exact, steep = _EXACT[name]
 

@@ -34,8 +34,11 @@ def applies(x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]) -> 
         return False
     if not torch.compiler.is_compiling() and any(map(is_functorch_wrapped_tensor, tensors)):
         return False
-    if forward_mode() or tracing():
-        return False
+    return not forward_mode() and not tracing() and broadcasts(x, shape)
+
+
+def broadcasts(x: Tensor, shape: tuple[int, ...]) -> bool:
+    """Does each element of x have one owner among parameters of this shape, in a regular order?"""
     end = tuple(x.shape[max(x.dim() - len(shape), 0) :])
     if end == shape:
         return True

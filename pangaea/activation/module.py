@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
-from pangaea.activation import fused, state
+from pangaea.activation import fused, state, vectorized
 from pangaea.activation.learnable import Learnable
 from pangaea.activation.names import resolve as resolve
 from pangaea.activation.program import HALF, floating, run, tracing
@@ -204,6 +204,8 @@ class Activation(nn.Module):
         wide_x = x.float() if x.dtype in HALF and not self._exact else x
         if isinstance(self.function, Learnable):
             y = self.function.value(wide_x, *(p.view(shape) for p in parameters))
+        elif self._text and vectorized.applies(wide_x, parameters, shape):
+            y = vectorized.run(self._steps, wide_x, parameters, shape)
         else:
             y = run(self._steps, wide_x, parameters, shape)
         return y.to(x.dtype)

@@ -4,7 +4,6 @@ A new data set is one file of this folder that holds a `DataSet`.
 """
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +17,7 @@ from torch import Tensor
 
 from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.files import cache_folder
 
 Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
@@ -165,17 +165,12 @@ def data_sets() -> Mapping[str, DataSet]:
 
 def data_folder() -> Path:
     """Where data sets are kept: PANGAEA_DATA, or `pangaea` in the user's cache."""
-    caches = {
-        "darwin": "~/Library/Caches",
-        "win32": os.environ.get("LOCALAPPDATA") or "~/AppData/Local",
-    }
-    cache_home = caches.get(sys.platform) or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = Path(os.environ.get("PANGAEA_DATA") or Path(cache_home, "pangaea"))
+    given = os.environ.get("PANGAEA_DATA")
     try:
-        return folder.expanduser().absolute()
+        return Path(given).expanduser().absolute() if given else cache_folder()
     except RuntimeError:
         raise PangaeaError(
-            f"{folder} names a home folder that is not known here; "
+            f"{given or 'the cache'} is in a home folder that is not known here; "
             "set PANGAEA_DATA to the full path of a folder for data"
         ) from None
 

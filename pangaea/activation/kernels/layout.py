@@ -45,11 +45,20 @@ class Layout:
         return -(-self.elements // (self.width * rows))
 
 
+def owners(x: Tensor, shape: Sequence[int], whole: int = 1) -> tuple[int, int]:
+    """Elements of a dense x that stand together, and have a parameter's value; number of these.
+
+    A single value has so many at a time.
+    """
+    own = [d for d, size in enumerate(shape, x.dim() - len(shape)) if size != 1]
+    inner = (x.stride(own[0]) if len(own) == 1 else 1) if own else whole
+    return inner, math.prod(shape)
+
+
 def layout(x: Tensor, shape: Sequence[int]) -> Layout:
     """Of a dense x, against which parameters broadcast in this shape."""
-    own = [d for d, size in enumerate(shape, x.dim() - len(shape)) if size != 1]
-    inner = (x.stride(own[0]) if len(own) == 1 else 1) if own else COLUMNS
-    count, elements = math.prod(shape), x.numel()
+    inner, count = owners(x, shape, COLUMNS)
+    elements = x.numel()
     unit = math.lcm(inner * count, 16)
     # The narrowest rows that fill their tiles to 15/16, or hold everything.
     widths = itertools.count(unit, unit)
@@ -74,19 +83,20 @@ def dense(tensor: Tensor, x: Tensor, shape: Sequence[int]) -> Tensor:
 
 def ordered(parameter: Tensor, x: Tensor, shape: Sequence[int]) -> Tensor:
     """A parameter's values in the order in which the elements that they belong to lie."""
-    if _channels_move(x, shape):
+    if channels_move(x, shape):
         parameter = parameter.view(*shape).movedim(0, -1)
     return parameter.contiguous()
 
 
 def restored(gradients: Tensor, x: Tensor, shape: Sequence[int]) -> Tensor:
     """Gradients of ordered parameters, a row for each, in the parameters' own order."""
-    if _channels_move(x, shape):
+    if channels_move(x, shape):
         return gradients.view(-1, *shape[1:], shape[0]).movedim(-1, 1)
     return gradients
 
 
-def _channels_move(x: Tensor, shape: Sequence[int]) -> bool:
+def channels_move(x: Tensor, shape: Sequence[int]) -> bool:
+    """Do parameters lie in another order than the elements that they belong to?"""
     return _per_neuron(shape) and memory_format(x, shape) != torch.contiguous_format
 
 

@@ -1,0 +1,77 @@
+"""A function on the CPU in one go forwards and one back, where a C compiler is at hand.
+
+Only x and the parameters are kept for the way back, which computes the rest again in the cache.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._C._functorch import is_functorch_wrapped_tensor
+
+from pangaea.activation.cpu import launch
+from pangaea.activation.cpu.library import library
+from pangaea.activation.fused import broadcasts
+from pangaea.activation.program import forward_mode, gradients, tracing
+from pangaea.functions.program import Step
+
+_PLAIN = (Tensor, nn.Parameter)
+
+
+def applies(x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]) -> bool:
+    """Can the kernels do it? They know float32 alone, and who records operators would see none."""
+    if torch.compiler.is_compiling() or forward_mode() or tracing() or _recorded():
+        return False
+    for tensor in (x, *parameters):
+        if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
+            return False
+        if type(tensor) not in _PLAIN or is_functorch_wrapped_tensor(tensor) or tensor.is_neg():
+            return False
+    return x.numel() > 0 and broadcasts(x, shape) and library() is not None
+
+
+def _recorded() -> bool:
+    """Is somebody watching torch's operators? Fake tensors, `make_fx` and counters do."""
+    return torch._C._len_torch_dispatch_stack() > 0
+
+
+def run(
+    steps: tuple[Step, ...], x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]
+) -> Tensor:
+    """The function's value; in this shape parameters broadcast against x."""
+    program = launch.program(steps)
+    if not torch.is_grad_enabled():
+        return launch.forward(program, x, parameters, shape)
+    value: Tensor = _Vectorized.apply(program, shape, x, *parameters)  # type: ignore[no-untyped-call]
+    return value
+
+
+class _Vectorized(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, program: launch.Program, shape: tuple[int, ...], x: Tensor, *parameters: Tensor
+    ) -> Tensor:
+        ctx.program, ctx.shape = program, shape
+        ctx.save_for_backward(x, *parameters)
+        return launch.forward(program, x, parameters, shape)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, *parameters = ctx.saved_tensors
+        if torch.is_grad_enabled() or not _simple(gradient):
+            steps: tuple[Step, ...] = ctx.program.steps
+            return None, None, *gradients(steps, x, parameters, ctx.shape, gradient)
+        needed = ctx.needs_input_grad[2], any(ctx.needs_input_grad[3:])
+        to_x, own = launch.backward(ctx.program, x, parameters, ctx.shape, gradient, needed)
+        return None, None, to_x, *own
+
+
+def _simple(gradient: Tensor) -> bool:
+    return (
+        type(gradient) in _PLAIN
+        and not is_functorch_wrapped_tensor(gradient)
+        and not gradient.is_neg()
+        and not gradient._is_zerotensor()
+        and not _recorded()
+    )
