@@ -41,7 +41,8 @@ class Activation(nn.Module):
     Without a `shape` they are made on the first input. They start at one (a learnable baseline's at
     its own values) unless `init` says otherwise: `init={"alpha": 0.9}`. Channels are in dimension 1
     unless `channel_dim` says otherwise. float16 and bfloat16 inputs are computed in float32 and
-    rounded once. On CUDA a function runs as one kernel, and as one for its gradients.
+    rounded once. On CUDA a function runs as one kernel, and as one for its gradients; on the CPU,
+    where there is a C compiler, in one go through memory.
     """
 
     def __init__(
