@@ -27,7 +27,7 @@ class UnknownNameError(PangaeaError, ValueError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         shown = name if len(name) <= 60 else name[:57] + "..."
-        super().__init__(f"no {kind} is called {shown!r}; {_advice(name.lower(), names)}")
+        super().__init__(f"no {kind} is called {shown!r}; {_advice(name[:60].lower(), names)}")
         self.arguments = (kind, name, tuple(names))
 
     def __reduce__(self) -> tuple[type, tuple[str, str, tuple[str, ...]]]:

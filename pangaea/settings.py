@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 from pangaea.errors import PangaeaError, UnknownNameError
 
+_LONGEST = 4096  # letters, as many as a path may have
 _KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -110,6 +111,8 @@ def checked(declared: Declaration, value: Any) -> Any:
         value = float(value) if abs(value) < 1e300 else math.inf
     if type(value) is not declared.kind:
         raise PangaeaError(f"{name} must be {_KINDS[declared.kind]}, got {_short(value)}")
+    if isinstance(value, str) and len(value) > _LONGEST:
+        raise PangaeaError(f"{name} must have at most {_LONGEST} letters, got {len(value)}")
     if isinstance(value, float) and not math.isfinite(value):
         raise PangaeaError(f"{name} must be a finite number, got {value}")
     if limits["least"] is not None and value < limits["least"]:

@@ -5,6 +5,7 @@ from random import Random
 from statistics import fmean
 from typing import NamedTuple
 
+from pangaea.errors import PangaeaError, ParseError
 from pangaea.functions.expression import Function
 from pangaea.functions.parser import parse
 
@@ -14,6 +15,10 @@ class Measured(NamedTuple):
 
     budget: int
     score: float | None
+
+
+class NoFunctionError(PangaeaError):
+    """A candidate of a file that this version did not write."""
 
 
 class Trial(NamedTuple):
@@ -30,7 +35,10 @@ class Trial(NamedTuple):
     @property
     def function(self) -> Function:
         """Read from its text when somebody needs it."""
-        return parse(self.text)
+        try:
+            return parse(self.text)
+        except ParseError as error:
+            raise NoFunctionError(f"candidate {self.number} is not a function: {error}") from None
 
     def after(self, run: Measured, seconds: float, failure: str | None) -> "Trial":
         """With one run more."""

@@ -1,14 +1,14 @@
 """What there is to show of a study: its rows, read at one moment."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pangaea.errors import PangaeaError, ParseError
+from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
+from pangaea.evolution.trials import NoFunctionError
 from pangaea.report import texts
 from pangaea.study.stages import GENERAL, STAGES
 from pangaea.study.study import RERANKED, Study, standing
@@ -17,7 +17,6 @@ from pangaea.tasks.goal import Goal
 
 Row = dict[str, Any]
 _TEXTS = ("function", "mutation", "failure", "detail", "device", "worker", "task", "scope", "stage")
-_NUMBERS = ("score", "seconds", "started", "finished", "proposed")
 _WINDOW = 50  # candidates, where the strategy has no population
 
 
@@ -62,19 +61,9 @@ class Snapshot:
         self._ranked = 0
 
     def _clean(self, row: Row) -> Row:
-        """With inert texts; a number that is none is said, with its place."""
-        for name in _NUMBERS:
-            value = row.get(name)
-            if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-                raise PangaeaError(
-                    f"{texts.inert(str(self.path))} is damaged, or pangaea did not write it: the "
-                    f"{name} of run {row.get('run')} is {texts.inert(str(value))[:60]!r}, which is "
-                    "not a finite number"
-                )
         for name in _TEXTS:
-            value = row.get(name)
-            if value is not None:
-                row[name] = texts.inert(value if isinstance(value, str) else str(value))
+            if row.get(name) is not None:
+                row[name] = texts.inert(row[name])
         return row
 
     def close(self) -> None:
@@ -154,7 +143,7 @@ class Snapshot:
             self._ranked = max(count, RERANKED)
             try:
                 self._best = standing(self, top(self.trials, self._ranked))
-            except ParseError:
+            except NoFunctionError:
                 self._best = []
         return self._best[:count]
 

@@ -15,6 +15,7 @@ from pangaea.study import settings as told
 from pangaea.study.dry_run import DryRun
 from pangaea.study.file import check_free
 from pangaea.study.runner import Runner, Stop, Watch
+from pangaea.study.schema import functions_of
 from pangaea.study.search import Search
 from pangaea.study.settings import Settings
 from pangaea.study.stages import PROPOSED
@@ -217,7 +218,8 @@ def _drive(
         if rehearsed is not None:
             watch.note(DryRun(task, rehearsed, workers, stop).run())
         study = stack.enter_context(opened())
-        Search(study, runner(study, workers, watch, stop)).run()
+        with functions_of(study.path):
+            Search(study, runner(study, workers, watch, stop)).run()
     return Study.open(study.path)
 
 

@@ -15,57 +15,9 @@ from pathlib import Path
 from pangaea import system
 from pangaea.errors import PangaeaError
 from pangaea.files import replacing
-from pangaea.study import migration
+from pangaea.study import migration, schema
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
-SCHEMA_VERSION = 2
-# What a column means stands beside it, in every study too: `sqlite3 first.study .schema`. A meaning
-# has no semicolon, for the migration takes the text apart at them.
-SCHEMA = """
-create table about (
-    name text primary key, -- settings, task, versions, created
-    value text not null -- JSON, and Unix time for created
-) without rowid;
-create table candidates (
-    number integer primary key, -- from 1
-    function text not null, -- canonical text
-    parent integer references candidates(number), -- its number, none for a random function
-    mutation text not null, -- what was done to the parent, or initial
-    proposed real not null -- Unix time
-);
-create table runs (
-    run integer primary key, -- recorded before it is submitted, pending as long as it has no result
-    stage text not null, -- why it was asked for, such as search
-    candidate integer references candidates(number), -- its number, if the function is one
-    function text not null, -- what to train
-    task text not null, -- on what
-    scope text, -- where parameters are shared, none for the paper's choice
-    budget integer not null, -- how long, in the task's unit
-    seed integer not null, -- of everything that the run draws
-    part text not null, -- of the data: validation or test
-    asked real not null -- Unix time
-);
-create index runs_by_stage on runs(stage) where stage <> 'search';
-create index runs_by_candidate on runs(candidate) where candidate is not null;
-create table results (
-    position integer primary key, -- in the order in which runs ended
-    run integer not null unique references runs(run), -- exactly one result for a run
-    score real, -- in the goal's terms, on the run's part of the data, none if it failed
-    failure text, -- the reason
-    detail text, -- more about it
-    seconds real not null, -- of the run
-    measured text, -- JSON: what else was measured, such as the validation score of a test run
-    peak_memory integer, -- bytes
-    device text, -- where it was trained
-    worker text, -- by which process
-    started real, -- Unix time
-    finished real not null -- Unix time
-);
-create table curves (
-    run integer primary key references runs(run), -- one that ended with a score
-    curves text not null -- JSON: loss, training and validation score by epoch, means of parameters
-);
-"""
 # Shared memory, which WAL needs, does not reach across machines.
 _REMOTE = (
     "nfs",
@@ -123,8 +75,8 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
         with sentences(path):
             with contextlib.closing(_connect(aside, "mode=rwc")) as connection:
                 connection.executescript(
-                    f"begin;{SCHEMA}pragma application_id={APPLICATION};"
-                    f"pragma user_version={SCHEMA_VERSION};"
+                    f"begin;{schema.SCHEMA}pragma application_id={APPLICATION};"
+                    f"pragma user_version={schema.VERSION};"
                 )
                 connection.executemany("insert into about values (?, ?)", about.items())
                 connection.execute("commit")
@@ -142,7 +94,7 @@ def write(path: Path) -> tuple[Path, sqlite3.Connection, "Lock"]:
     lock = Lock(path)
     try:
         with sentences(path):
-            if _version(path) < SCHEMA_VERSION:
+            if _version(path) < schema.VERSION:
                 _migrate(path)
             return path, _durable(path), lock
     except BaseException:
@@ -150,20 +102,26 @@ def write(path: Path) -> tuple[Path, sqlite3.Connection, "Lock"]:
         raise
 
 
-def read(path: Path) -> sqlite3.Connection:
+def read(path: Path, *, whole: bool = True) -> sqlite3.Connection:
     """An existing study, to look at; refused untouched if it is not one, or a newer one.
 
-    One of an earlier schema is shown as a copy in memory.
+    One of an earlier schema is shown as a copy in memory. A `whole` one has every value checked.
     """
     if not path.is_file():
         raise PangaeaError(f"there is no study at {path}")
     _recognize(path)
     with sentences(path):
         connection = _reading(path)
-        if connection.execute("pragma user_version").fetchone()[0] == SCHEMA_VERSION:
-            return connection
-        with contextlib.closing(connection):
-            return _migrated(connection, path)
+        if connection.execute("pragma user_version").fetchone()[0] != schema.VERSION:
+            with contextlib.closing(connection) as earlier:
+                connection = _migrated(earlier, path)
+        try:
+            if whole:
+                schema.check_values(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
 def _reading(path: Path) -> sqlite3.Connection:
@@ -285,12 +243,8 @@ def _recognize(path: Path, remedy: str = "") -> None:
 def _identified(path: Path, how: str) -> sqlite3.Connection:
     connection = _connect(path, how)
     try:
-        (version,) = connection.execute("pragma user_version").fetchone()
-        if version > SCHEMA_VERSION:
-            raise PangaeaError(
-                f"{path} was written by a newer pangaea (schema {version}, this one knows "
-                f"{SCHEMA_VERSION}): update pangaea to open it"
-            )
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, schema.LARGEST)
+        schema.check_tables(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -308,14 +262,14 @@ def _migrated(old: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     memory = sqlite3.connect(":memory:", isolation_level=None)
     try:
         old.backup(memory)
-        migration.migrate(memory, SCHEMA)
-        memory.execute(f"pragma user_version={SCHEMA_VERSION}")
+        migration.migrate(memory, schema.SCHEMA)
+        memory.execute(f"pragma user_version={schema.VERSION}")
     except sqlite3.Error:
         memory.close()
         raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (*schema.NONSENSE, AttributeError, LookupError) as error:
         memory.close()
-        raise PangaeaError(f"{path} is damaged: {type(error).__name__}: {error}") from None
+        raise schema.damaged(path, schema.brief(error)) from None
     return memory
 
 

@@ -15,6 +15,7 @@ from pangaea.functions.parser import parse
 from pangaea.locating import settled
 from pangaea.study.driver import carried, judging, known_task, runner
 from pangaea.study.runner import Stop, Watch
+from pangaea.study.schema import functions_of
 from pangaea.study.settings import settings
 from pangaea.study.stages import GENERAL
 from pangaea.study.study import RERANKED, TESTED, Study, Wanted
@@ -117,7 +118,7 @@ def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], dict[
     taken: set[str] = set()
     tasks: dict[str, str] = {}
     for path in studies:
-        with Study.open(path) as study:
+        with Study.open(path) as study, functions_of(study.path):
             tasks.setdefault(study.settings.task, str(path))
             for trial in top(study.trials(), RERANKED):
                 member = _Member(trial.text, study.settings.scope)

@@ -3,7 +3,40 @@
 import json
 import sqlite3
 
-_EARLIER = ("about", "candidates", "runs", "curves")
+EARLIER = """
+create table about (name text primary key, value text not null) without rowid;
+create table candidates (
+    number integer primary key,
+    function text not null,
+    parent integer references candidates(number),
+    mutation text not null,
+    seed integer not null,
+    proposed real not null
+);
+create table runs (
+    position integer primary key,
+    stage text not null,
+    candidate integer references candidates(number),
+    function text not null,
+    seed integer not null,
+    accuracy real,
+    failure text,
+    detail text,
+    seconds real not null,
+    peak_memory integer,
+    device text,
+    worker text,
+    started real,
+    finished real not null
+);
+create unique index one_result_for_a_candidate on runs(candidate) where candidate is not null;
+create unique index one_run_for_a_seed on runs(stage, function, seed) where candidate is null;
+create table curves (
+    run integer primary key references runs(position),
+    curves text not null
+);
+"""
+_TABLES = ("about", "candidates", "runs", "curves")
 
 
 def migrate(connection: sqlite3.Connection, schema: str) -> None:
@@ -11,7 +44,7 @@ def migrate(connection: sqlite3.Connection, schema: str) -> None:
     connection.execute("begin")
     for index in ("one_result_for_a_candidate", "one_run_for_a_seed"):
         connection.execute(f"drop index {index}")
-    for table in _EARLIER:
+    for table in _TABLES:
         connection.execute(f"alter table {table} rename to earlier_{table}")
     for statement in schema.split(";"):
         if statement.strip():
@@ -20,7 +53,7 @@ def migrate(connection: sqlite3.Connection, schema: str) -> None:
     settings, budgets = _about(connection, about)
     _candidates(connection)
     _runs(connection, settings, budgets)
-    for table in reversed(_EARLIER):
+    for table in reversed(_TABLES):
         connection.execute(f"drop table earlier_{table}")
     connection.execute("commit")
 

@@ -16,6 +16,7 @@ from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import DEFAULT, Task
 from pangaea.training.how import PRECISIONS
 
+_LARGEST_FILE, _LONGEST_LINE = 32_768, 4096  # bytes of a settings file
 SCOPES = ("layer", "channel", "neuron")
 
 
@@ -43,7 +44,7 @@ class Settings(Declared):
         most=10_000_000,
         former="epochs",
     )
-    seed: int = setting(0, "Of everything that is drawn.", least=0)
+    seed: int = setting(0, "Of everything that is drawn.", least=0, most=2**63 - 1)
     timeout: float | None = setting(
         None, "Seconds after which a candidate has failed.", above=0, most=1e9, later=True
     )
@@ -162,7 +163,15 @@ def settings(
 def read(file: Path | str) -> dict[str, Any]:
     """A settings file."""
     try:
-        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        with Path(file).open("rb") as stream:
+            content = stream.read(_LARGEST_FILE + 1)
+        # A key of 15,000 parts would take the parser three seconds, one of 2,000 a twentieth.
+        if len(content) > _LARGEST_FILE or max(map(len, content.split(b"\n"))) > _LONGEST_LINE:
+            raise PangaeaError(
+                f"the settings file {file} has more than {_LARGEST_FILE} bytes, or {_LONGEST_LINE} "
+                "in a line: is it one?"
+            )
+        return tomllib.loads(content.decode())
     except OSError as error:
         raise PangaeaError(f"the settings file {file} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pangaea import __version__
-from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.trials import Measured, Proposal, Trial, mean_score
-from pangaea.study import file
-from pangaea.study.settings import Settings, flat
+from pangaea.study import file, schema
+from pangaea.study.about import about as read_about
+from pangaea.study.about import plain
+from pangaea.study.settings import Settings
 from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST
 from pangaea.tasks.goal import Goal
 
@@ -68,22 +69,14 @@ class Study:
         self._lock = lock
         self._trials: tuple[int | None, list[Trial]] | None = None  # as of which position
         try:
-            about = dict(self._rows("select name, value from about"))
-            self.settings: Settings = flat(json.loads(about["settings"]))
-            self.task: dict[str, Any] = json.loads(about["task"])  # what it keeps of its task
-            self.goal = Goal(**self.task["goal"])
-            self.goals = {self.settings.task: self.goal} | {
-                name: Goal(**goal) for name, goal in json.loads(about.get("goals", "{}")).items()
-            }  # of every task that its runs are on, by the task's name
-            self.baseline = str(self.task["baseline"])
-            self.versions: dict[str, str] = json.loads(about["versions"])
-            self.created = float(about["created"])
-        except PangaeaError:
+            about = read_about(dict(self._rows("select name, value from about")), path)
+        except BaseException:
             self.close()
             raise
-        except (KeyError, TypeError, ValueError) as error:
-            self.close()
-            raise PangaeaError(f"{path} is damaged: {error}") from None
+        self.settings, self.task, self.goal = about.settings, about.task, about.goal
+        self.goals = about.goals
+        self.versions, self.created = about.versions, about.created
+        self.baseline = str(self.task["baseline"])
 
     @classmethod
     def create(cls, path: Path | str, settings: Settings, task: dict[str, Any]) -> "Study":
@@ -102,9 +95,9 @@ class Study:
         return cls(*file.write(Path(path)))
 
     @classmethod
-    def open(cls, path: Path | str) -> "Study":
-        """An existing study, to look at."""
-        return cls(Path(path), file.read(Path(path)), None)
+    def open(cls, path: Path | str, *, whole: bool = True) -> "Study":
+        """An existing study, to look at; with `whole=False` at little more than its settings."""
+        return cls(Path(path), file.read(Path(path), whole=whole), None)
 
     def close(self) -> None:
         if self._lock is None:
@@ -171,10 +164,9 @@ class Study:
         measured = result.get("values")
         row = result | {"measured": json.dumps(measured) if measured else None}
         self._connection.execute(_INSERT_RESULT, (run, *(row.get(name) for name in _RESULT)))
-        if result.get("curves"):
-            self._connection.execute(
-                "insert into curves values (?, ?)", (run, json.dumps(result["curves"]))
-            )
+        curves = json.dumps(result["curves"]) if result.get("curves") else ""
+        if 0 < len(curves) < schema.LARGEST:  # larger ones nobody could read
+            self._connection.execute("insert into curves values (?, ?)", (run, curves))
 
     def note(self, name: str, value: Any) -> None:
         """Keep plain data about the study as a whole."""
@@ -186,7 +178,10 @@ class Study:
     def noted(self, name: str, default: Any = None) -> Any:
         """What was kept under a name."""
         rows = self._rows("select value from about where name = ?", name)
-        return json.loads(rows[0][0]) if rows else default
+        try:
+            return json.loads(rows[0][0]) if rows else default
+        except schema.NONSENSE as error:
+            raise schema.damaged(self.path, f"its {name}: {schema.brief(error)}") from None
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         with file.sentences(self.path):
@@ -317,13 +312,29 @@ class Study:
             few = "" if stage == SEARCH.name else f" and stage <> '{SEARCH.name}'"
             rows = self._dicts(f"{_ENDED} where stage = ?{few} order by position", stage)
         for row in rows:
-            row["values"] = json.loads(row.pop("measured") or "{}")
+            measured = row.pop("measured")
+            row["values"] = self._values(measured, row["run"]) if measured else {}
         return rows
+
+    def _values(self, text: str, run: int) -> dict[str, float]:
+        """What else was measured in a run, by name."""
+        values = self._plain(text, "measured", run)
+        if any(type(v) not in (int, float) or not abs(v) < schema.HUGE for v in values.values()):
+            raise schema.damaged(self.path, f"what run {run} measured are not numbers by name")
+        return values
+
+    def _plain(self, text: str, what: str, run: int) -> dict[str, Any]:
+        try:
+            return plain(text, schema.LARGEST)
+        except schema.NONSENSE as error:
+            raise schema.damaged(
+                self.path, f"the {what} of run {run}: {schema.brief(error)}"
+            ) from None
 
     def curves(self, run: int) -> dict[str, Any]:
         """A run's loss and scores by epoch, and its parameters' means by epoch and layer."""
         rows = self._rows("select curves from curves where run = ?", run)
-        return dict(json.loads(rows[0][0])) if rows else {}
+        return self._plain(rows[0][0], "curves", run) if rows else {}
 
     def scores(self, stage: str) -> dict[str, list[float | None]]:
         """By function; None for a run that failed."""
@@ -376,7 +387,8 @@ class Study:
         Those that were tested come in the order of their mean validation score in all runs of the
         full budget, of which there are more than reranking had.
         """
-        return standing(self, top(self.trials(), max(count, RERANKED)))[:count]
+        with schema.functions_of(self.path):
+            return standing(self, top(self.trials(), max(count, RERANKED)))[:count]
 
 
 @contextmanager

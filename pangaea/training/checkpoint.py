@@ -60,7 +60,9 @@ def load(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
             raise PangaeaError(
                 f"{candidate} belongs to another run ({saved['identity']}); choose another folder"
             )
-        state: dict[str, Any] = saved["state"]
+        state = saved.get("state")
+        if not isinstance(state, dict):
+            raise unusable(candidate, f"its state is a {type(state).__name__}")
         return state
     return None
 
@@ -89,5 +91,18 @@ def _read(path: Path) -> dict[str, Any] | None:
     whole = content.startswith(_HEADER)
     if not whole or hashlib.sha256(payload).hexdigest().encode() != checksum:
         return None  # cut off or damaged: the one before it is whole
-    saved: dict[str, Any] = torch.load(io.BytesIO(payload), weights_only=True, map_location="cpu")
+    try:
+        saved = torch.load(io.BytesIO(payload), weights_only=True, map_location="cpu")
+    except Exception as error:  # whatever torch thinks of what is in it
+        raise unusable(path, error) from error
+    if not isinstance(saved, dict) or not isinstance(saved.get("identity"), str):
+        raise unusable(path, f"it holds a {type(saved).__name__}")
     return saved
+
+
+def unusable(path: Path, why: object) -> PangaeaError:
+    """That a whole file has something in it that no run has written."""
+    short = " ".join(ascii(str(why)).split())[1:-1][:120]
+    return PangaeaError(
+        f"{path} is not a checkpoint of this run ({short}): delete it, or choose another folder"
+    )

@@ -313,10 +313,16 @@ class Training:
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a checkpoint of the same run, in the middle of an epoch or between two."""
         self.epoch, self.at = saved["epoch"], saved["at"]
+        if not (0 <= self.epoch <= self.recipe.epochs and 0 <= self.at <= self.batches.steps):
+            raise ValueError(f"step {self.at} of epoch {self.epoch} is not of this run")
         self.result = TrainingResult(**saved["result"])
+        if not isinstance(self.result.score, float | None):
+            raise TypeError(f"the score is a {type(self.result.score).__name__}")
         self._started -= self.result.seconds
         with self._context(), torch.no_grad():
             for tensor, before in zip(self._state(), saved["state"], strict=True):
+                if tensor.shape != before.shape:  # `copy_` would spread one value over many
+                    raise ValueError(f"a tensor has the shape {tuple(before.shape)}")
                 tensor.copy_(before)
         if self.result.score is not None or self.result.failure is not None:
             self._started, self.done = time.perf_counter() - self.result.seconds, True

@@ -25,6 +25,9 @@ CHECKPOINT_SECONDS = 60.0
 # them (results/wrn-10-4-relu.json), 0.40 s alone (results/training-speed-plain.json).
 TOGETHER = 4
 
+# What a checkpoint raises that is whole, but not what a run has written.
+_UNEXPECTED = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
 Progress = Callable[[float], None]  # told what part of the work is done, from 0 to 1
 
 
@@ -123,8 +126,15 @@ class _Running:
 
     def start(self) -> Training:
         self.run = self.make()
-        if self.path is not None and (saved := self._saved(self.path)):
-            self.run.restore(saved)
+        if self.path is not None and (saved := self._saved(self.path)) is not None:
+            try:
+                self.run.restore(saved)
+            except _UNEXPECTED as error:
+                if isinstance(error, torch.OutOfMemoryError):
+                    raise
+                if not self.passing:
+                    raise checkpoint.unusable(self.path, error) from error
+                self.run = self.make()
         return self.run
 
     def _saved(self, path: Path) -> dict[str, Any] | None:

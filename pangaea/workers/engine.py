@@ -213,7 +213,8 @@ def _judged(judge: Judge, job: Job) -> str:
     started = time.time()
     try:
         result = sound(judge(job))
-        return json.dumps(result if "finished" in result else stamped(result, started, None))
+        whole = {"seconds", "finished"} <= result.keys()
+        return json.dumps(result if whole else stamped(result, started, None))
     except Exception as error:
         result = failed("exception", f"{type(error).__name__}: {error}"[:2000])
         return json.dumps(stamped(result, started, None))

@@ -43,6 +43,8 @@ _TURN = threading.Lock()
 _BROKEN = ("CUDA error", "CUDNN_STATUS", "cuDNN error", "CUBLAS_STATUS")
 # Failures that need not be the function's fault.
 OUTSIDE = ("exception", "worker killed", "CUDA error", "out of memory", "time limit")
+_TEXTS = ("detail", "device", "worker")
+_LONGEST = 2000  # letters
 _CURVES = ("loss", "training", "validation", "test", "parameters")
 
 
@@ -89,12 +91,13 @@ def sound(result: object) -> Result:
     """A result with a score that is a finite number, or with a reason why it has none."""
     if not isinstance(result, dict):
         return failed("no score", f"the result is a {type(result).__name__}, not a dict")
+    result = _tidied(result)
     if result.get("values"):
         values = {str(k): v for k, v in result["values"].items() if _finite(v)}
         result = result | {"values": values}
     score = result.get("score")
     if result.get("failure") is not None:
-        return result | {"score": None, "failure": str(result["failure"])}
+        return result | {"score": None, "failure": _text(result["failure"])}
     if _finite(score):
         return result | {"score": float(score)}
     if isinstance(score, bool) or not isinstance(score, int | float):
@@ -105,10 +108,35 @@ def sound(result: object) -> Result:
     return result | {"score": None} | failed("no score", why)
 
 
+def _tidied(result: Result) -> Result:
+    """Without what no study could keep beside the score."""
+    kept = {name: v for name, v in result.items() if name not in _KEPT or _KEPT[name](v)}
+    texts = {name: _text(kept[name]) for name in _TEXTS if kept.get(name) is not None}
+    return kept | texts
+
+
+def _text(value: object) -> str:
+    """As it can be kept: not too long, and without half characters."""
+    return str(value)[:_LONGEST].encode("utf-8", "replace").decode()
+
+
 def _finite(value: object) -> TypeGuard[int | float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 1e300  # what is beyond has overflowed
+
+
+def _moment(value: object) -> bool:
+    return _finite(value) and 0 <= value < 253_402_300_800  # until the year 10,000
+
+
+_KEPT: dict[str, Callable[[object], bool]] = {
+    "seconds": _finite,
+    "started": _moment,
+    "finished": _moment,
+    "peak_memory": lambda value: type(value) is int and 0 <= value < 1 << 62,
+    "curves": lambda value: isinstance(value, dict),
+}
 
 
 def stamped(result: Result, started: float, worker: str | None) -> Result:
@@ -126,6 +154,6 @@ def _context_lost(error: Exception) -> bool:
 def _brief(error: Exception) -> str:
     """The error and the place it comes from: enough to look into it, small enough to keep."""
     if isinstance(error, PangaeaError):
-        return (error.brief if isinstance(error, UserCodeError) else str(error))[:2000]
+        return (error.brief if isinstance(error, UserCodeError) else str(error))[:_LONGEST]
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"[:2000]
+    return f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"[:_LONGEST]

@@ -9,7 +9,7 @@ from pages import ROOT, api, commands, drawing, gallery, settings, study
 from pangaea.evolution.strategies import strategies
 from pangaea.functions.paper import FIGURES
 from pangaea.settings import declarations
-from pangaea.study.file import SCHEMA
+from pangaea.study.schema import SCHEMA
 from pangaea.study.settings import Settings
 from pangaea.workers.place import Place
 from tests.docs.blocks import PAGES

@@ -1,5 +1,6 @@
 """Settings: declared once, a task's defaults, a file, what is given; a mistake is one sentence."""
 
+import time
 import tomllib
 from dataclasses import fields, replace
 from pathlib import Path
@@ -315,3 +316,35 @@ def test_an_unknown_setting_is_answered_with_those_of_its_strategy() -> None:
 def test_an_impossible_place_is_a_sentence(said: dict[str, Any], sentence: str) -> None:
     with pytest.raises(PangaeaError, match=sentence):
         Place(**said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sample = " + "[" * 20_000,
+        "sample = " + "{a=" * 1000,
+        "seed = " + "9" * 5000,
+        "a" + ".a" * 15_000 + " = 1",
+        "\n".join(f"a{i} = 1" for i in range(100_000)),
+        "\0\x1b[31m",
+    ],
+    ids=["lists", "tables", "digits", "parts", "lines", "escape"],
+)
+def test_a_strangers_settings_file_is_one_sentence_and_soon(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(text)
+    began = time.process_time()
+    with pytest.raises(PangaeaError, match=r"s\.toml") as caught:
+        read(file)
+    assert time.process_time() - began < 2
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_a_name_of_millions_is_no_setting_and_takes_no_time() -> None:
+    began = time.process_time()
+    for wrong in ({"x" * 10**7: 1}, {"strategy": "x" * 10**7}, {"operators": "x" * 10**7}):
+        with pytest.raises(PangaeaError) as caught:
+            flat(wrong)
+        assert len(str(caught.value)) < 300
+    assert time.process_time() - began < 2

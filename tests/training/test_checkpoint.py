@@ -3,8 +3,8 @@
 import errno
 import hashlib
 import io
+import json
 import os
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,10 @@ import torch
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.training import checkpoint
+from pangaea.tasks.finding import task
+from pangaea.training import checkpoint, train
+from pangaea.training.how import How
+from pangaea.training.recipes import SMALL_CNN
 
 IDENTITY = {"task": "mnist1d", "seed": 3, "recipe": {"epochs": 2, "drops": [0.5, 1.0]}}
 
@@ -220,20 +223,94 @@ def test_a_folder_that_cannot_be_written_to_is_an_error(
     assert loaded(two) == 2
 
 
+def forge(path: Path, content: Any) -> None:
+    """A file with a right checksum, and in it whatever somebody likes."""
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    checksum = hashlib.sha256(buffer.getvalue()).hexdigest().encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\n".join([b"pangaea checkpoint 1", checksum, buffer.getvalue()]))
+
+
 def test_reading_a_checkpoint_runs_no_code(path: Path, tmp_path: Path) -> None:
     class Trap:
         def __reduce__(self) -> tuple[Callable[..., None], tuple[Path]]:
             return Path.touch, (tmp_path / "sprung",)
 
-    checkpoint.save(path, IDENTITY, state(1))
-    header, _ = path.read_bytes().split(b"\n", 1)
-    buffer = io.BytesIO()
-    torch.save({"identity": "{}", "state": Trap()}, buffer)
-    checksum = hashlib.sha256(buffer.getvalue()).hexdigest().encode()
-    path.write_bytes(b"\n".join([header, checksum, buffer.getvalue()]))
-    with pytest.raises(pickle.UnpicklingError):
+    forge(path, {"identity": "{}", "state": Trap()})
+    with pytest.raises(PangaeaError, match=r"seed-3\.checkpoint is not a checkpoint of this run"):
         checkpoint.load(path, IDENTITY)
     assert not (tmp_path / "sprung").exists()
+    checkpoint.save(path, IDENTITY, state(1))  # its place is taken
+    assert loaded(path) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *([], 3, "text", {}, {"state": {}}, {"identity": {}, "state": {}}, torch.zeros(3)),
+        *({"identity": json.dumps(IDENTITY, sort_keys=True), "state": s} for s in (None, [1])),
+    ],
+    ids=repr,
+)
+def test_a_whole_file_with_something_else_in_it_is_said(path: Path, content: Any) -> None:
+    forge(path, content)
+    with pytest.raises(PangaeaError, match=r"seed-3\.checkpoint is not a checkpoint of this run"):
+        checkpoint.load(path, IDENTITY)
+
+
+# What is wrong in an otherwise right state of a run.
+UNEXPECTED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "nothing": lambda state: state.clear(),
+    "no result": lambda state: state.pop("result"),
+    "an epoch that never comes": lambda state: state.update(epoch=10**9),
+    "an epoch that is a text": lambda state: state.update(epoch="second"),
+    "a step before the first": lambda state: state.update(at=-1),
+    "a tensor less": lambda state: state["state"].pop(),
+    "a tensor of one value": lambda state: state["state"].__setitem__(0, torch.zeros(())),
+    "a tensor that is none": lambda state: state["state"].__setitem__(0, "zeros"),
+    "a result of more": lambda state: state["result"].update(more=1),
+    "a score that is a text": lambda state: state["result"].update(score="good"),
+    "an order that is none": lambda state: state.update(order=torch.zeros(3)),
+}
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a run keeps that was interrupted in its second epoch."""
+    folder = tmp_path_factory.mktemp("interrupted")
+
+    def stop(share: float) -> None:
+        if share > 0.6:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "CHECKPOINT_SECONDS", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            run(folder, progress=stop)
+    return folder / "seed-0.checkpoint"
+
+
+def run(folder: Path, *, passing: bool = False, progress: Any = None) -> Any:
+    how = How(device="cpu", checkpoints=str(folder), passing=passing)
+    subject, recipe = task("mnist1d"), SMALL_CNN.compressed(2)
+    (result,) = train.train_seeds(subject, "relu", recipe, [0], how=how, progress=progress)
+    return result
+
+
+@pytest.mark.parametrize("what", UNEXPECTED)
+def test_a_state_that_no_run_has_written_is_said_or_begun_again(
+    what: str, interrupted: Path, tmp_path: Path
+) -> None:
+    payload = interrupted.read_bytes().split(b"\n", 2)[2]
+    content = torch.load(io.BytesIO(payload), weights_only=True)
+    assert content["state"]["epoch"] == 1
+    UNEXPECTED[what](content["state"])
+    file = tmp_path / interrupted.name
+    forge(file, content)
+    with pytest.raises(PangaeaError, match=r"seed-0\.checkpoint is not a checkpoint of this run"):
+        run(tmp_path)
+    assert run(tmp_path, passing=True).score == run(tmp_path / "fresh").score
 
 
 def test_removing_checkpoints_leaves_what_is_not_theirs(tmp_path: Path) -> None:

@@ -138,10 +138,10 @@ class TestDask(EngineContract):
         self, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine, "_GRACE_SECONDS", 60.0)  # for a worker that is just slow
-        (tmp_path / "only_here.py").write_text("def judge(job): return {}")
+        (tmp_path / "only_there.py").write_text("def judge(job): return {}")
         monkeypatch.syspath_prepend(tmp_path)
-        with pytest.raises(PangaeaError, match=r"the worker tls://.* cannot run .*'only_here'"):
-            make(importlib.import_module("only_here").judge)
+        with pytest.raises(PangaeaError, match=r"the worker tls://.* cannot run .*'only_there'"):
+            make(importlib.import_module("only_there").judge)
         assert finished(make(judges.instant), job()).keys() == {1}
 
     def test_a_worker_that_does_not_answer_is_not_waited_for(self, make: Make, client: Any) -> None:

@@ -159,7 +159,7 @@ class _Answer(BaseHTTPRequestHandler):
         """What a page of all studies would be marked with, without reading them."""
         tags = []
         for path in self.server.paths:
-            with Study.open(path) as study:
+            with Study.open(path, whole=False) as study:
                 tags.append(tag(study))
         return ",".join(tags)
 
