@@ -3,7 +3,8 @@
 import re
 
 from pages import cell, table
-from pangaea.study.file import APPLICATION, SCHEMA, SCHEMA_VERSION
+from pangaea.study.file import APPLICATION
+from pangaea.study.schema import SCHEMA, VERSION
 from pangaea.study.stages import STAGES
 
 _TABLE = re.compile(r"create table (\w+) \(\n(.*?)\n\)", re.DOTALL)
@@ -14,7 +15,7 @@ def page() -> str:
     parts = [
         "# The study's file",
         "One SQLite file; what its columns mean stands in the file too (`sqlite3 first.study "
-        f".schema`). `pragma user_version` is the schema's version, {SCHEMA_VERSION}, and `pragma "
+        f".schema`). `pragma user_version` is the schema's version, {VERSION}, and `pragma "
         f"application_id` is {APPLICATION:#x}. [Searching](../search.md#the-study) says who writes "
         "it and when.",
     ]
