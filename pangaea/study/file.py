@@ -16,6 +16,7 @@ from pangaea import system
 from pangaea.errors import PangaeaError
 from pangaea.files import replacing
 from pangaea.study import migration, schema
+from pangaea.study.saving import Identity, identity, resume_command
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
 # Shared memory, which WAL needs, does not reach across machines.
@@ -49,7 +50,7 @@ def check_free(path: Path) -> None:
     if path.exists():
         _recognize(path, "choose another name for the new one")
         raise PangaeaError(
-            f"{path} exists: go on with `pangaea resume {path}`, or choose another name"
+            f"{path} exists: go on with `{resume_command(path)}`, or choose another name"
         )
 
 
@@ -62,6 +63,7 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
     """A new file, there at once and whole, or not at all; and the right to write it."""
     _check_folder(path)
     lock = Lock(path)
+    aside = _beside(path, ".new")
     try:
         check_free(path)
         for left in (_beside(path, "-wal"), _beside(path, "-journal")):
@@ -70,9 +72,8 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
                     f"{left} is left of a study that was moved or deleted: bring the two together "
                     "again, delete it, or choose another name"
                 )
-        aside = _beside(path, ".new")
         aside.unlink(missing_ok=True)
-        with sentences(path):
+        with sentences(path, begun=False):
             with contextlib.closing(_connect(aside, "mode=rwc")) as connection:
                 connection.executescript(
                     f"begin;{schema.SCHEMA}pragma application_id={APPLICATION};"
@@ -82,8 +83,9 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
                 connection.execute("commit")
             aside.rename(path)
             _sync(path.parent)
-            return path, _durable(path), lock
+            return path, _durable(path, lock), lock
     except BaseException:
+        aside.unlink(missing_ok=True)
         lock.release()
         raise
 
@@ -96,7 +98,7 @@ def write(path: Path) -> tuple[Path, sqlite3.Connection, "Lock"]:
         with sentences(path):
             if _version(path) < schema.VERSION:
                 _migrate(path)
-            return path, _durable(path), lock
+            return path, _durable(path, lock), lock
     except BaseException:
         lock.release()
         raise
@@ -162,17 +164,25 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
             raise
 
 
+_GUARDED: set[Identity] = set()  # the studies that this process writes
+
+
 class Lock:
     """Held by the driver of a study; the kernel lets go of it when the process dies."""
 
     def __init__(self, path: Path) -> None:
         self.path = _beside(path, ".lock")
+        self._study = path.absolute()
+        self._guarded: Identity | None = None
         try:
             while not self._taken(path):
                 pass
             os.ftruncate(self._file, 0)
             os.write(self._file, f"process {os.getpid()} on {socket.gethostname()}".encode())
         except OSError as error:
+            with contextlib.suppress(OSError, AttributeError):  # it may not even be open
+                os.close(self._file)
+                self.path.unlink()
             raise PangaeaError(
                 f"{self.path} cannot be written: {error.strerror}; a search needs a folder it may "
                 "write to"
@@ -195,7 +205,19 @@ class Lock:
         os.close(self._file)
         return False
 
+    def guard(self) -> None:
+        """From here on this process writes the file that is there now."""
+        self._guarded = identity(self._study)
+        if self._guarded is not None:
+            _GUARDED.add(self._guarded)
+
+    def in_place(self) -> bool:
+        """Is the file that is written still the one at its path?"""
+        return self._guarded is not None and identity(self._study) == self._guarded
+
     def release(self) -> None:
+        if self._guarded is not None:
+            _GUARDED.discard(self._guarded)
         with contextlib.suppress(OSError):
             self.path.unlink()
         os.close(self._file)
@@ -220,8 +242,9 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def _durable(path: Path) -> sqlite3.Connection:
+def _durable(path: Path, lock: Lock) -> sqlite3.Connection:
     connection = _connect(path, "mode=rw")
+    lock.guard()
     connection.execute(f"pragma journal_mode={'delete' if _remote(path) else 'wal'}")
     connection.execute("pragma synchronous=full")
     connection.execute("pragma fullfsync=on")  # macOS: through the disk's own cache, too
@@ -231,6 +254,8 @@ def _durable(path: Path) -> sqlite3.Connection:
 
 def _recognize(path: Path, remedy: str = "") -> None:
     """By the file's first bytes: SQLite would put its log beside what is somebody else's."""
+    if identity(path) in _GUARDED:  # to close it would release the locks that SQLite has on it
+        return
     try:
         with path.open("rb") as stream:
             start = stream.read(100)
@@ -293,7 +318,7 @@ def _migrate(path: Path) -> None:
     except OSError as error:
         raise PangaeaError(
             f"{path} cannot be migrated: {error.strerror}. It is as it was: make room beside it, "
-            f"then `pangaea resume {path}`"
+            f"then `{resume_command(path)}`"
         ) from None
 
 
@@ -312,16 +337,23 @@ def _remote(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def sentences(path: Path) -> Iterator[None]:
-    """SQLite's errors, as what they mean for the study."""
+def sentences(path: Path, *, begun: bool = True) -> Iterator[None]:
+    """SQLite's errors, as what they mean for a study that has been begun, or has not."""
     try:
         yield
     except sqlite3.OperationalError as error:
-        if "full" in str(error) or "disk I/O" in str(error):
+        why = schema.brief(error)
+        if "full" in why or "disk I/O" in why:
+            if not begun:
+                raise PangaeaError(
+                    f"{path} cannot be made ({why}): make room there, or choose another disk"
+                ) from None
             raise PangaeaError(
-                f"{path} cannot be written ({error}). What was recorded is safe: make room, then "
-                f"`pangaea resume {path}`"
+                f"{path} cannot be written ({why}). What was recorded is safe: make room, then "
+                f"`{resume_command(path)}`"
             ) from None
-        raise PangaeaError(f"{path} cannot be opened or written: {error}") from None
+        raise PangaeaError(f"{path} cannot be opened or written: {why}") from None
     except sqlite3.DatabaseError as error:
-        raise PangaeaError(f"{path} is not a study of pangaea, or it is damaged: {error}") from None
+        raise PangaeaError(
+            f"{path} is not a study of pangaea, or it is damaged: {schema.brief(error)}"
+        ) from None

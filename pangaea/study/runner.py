@@ -126,7 +126,10 @@ class Runner:
         results: list[tuple[Job, Result]] = []
         told = time.monotonic()
         while True:
-            runs, done = self._turn(results, more, ended)
+            try:
+                runs, done = self._turn(results, more, ended)
+            finally:
+                self.study.check_place()
             if runs:
                 self._running.update((run.number, run) for run in runs)
                 self.engine.submit([self._job(run) for run in runs])

@@ -110,7 +110,8 @@ def functions_of(path: Path) -> Iterator[None]:
 
 def brief(error: Exception) -> str:
     """An error in one short line, with nothing in it that a terminal would act on."""
-    return f"{type(error).__name__}: {_shown(str(error))[1:-1]}"
+    text = ascii(str(error)[:200])[1:-1]
+    return text if isinstance(error, sqlite3.Error) else f"{type(error).__name__}: {text}"
 
 
 # Tables and columns

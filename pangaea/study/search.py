@@ -8,6 +8,7 @@ from pangaea.evolution.ranking import top
 from pangaea.evolution.strategies import strategy
 from pangaea.evolution.trials import Again, Measured, Trial, generator
 from pangaea.study.runner import Runner
+from pangaea.study.saving import resume_command
 from pangaea.study.stages import BASELINE, PROMOTION, PROPOSED, RERANK, SEARCH, TEST, Stage
 from pangaea.study.study import RERANK_RUNS, RERANKED, TESTED, Run, Study, Wanted, standing
 from pangaea.workers.judge import OUTSIDE, Result
@@ -140,7 +141,7 @@ class Search:
             raise PangaeaError(
                 f"the baseline {text} itself cannot be trained on {self.settings.task} "
                 f"({last['failure']}: {last['detail']}), so the search has stopped; mend that, "
-                f"then `pangaea resume {self.study.path}`"
+                f"then `{resume_command(self.study.path)}`"
             )
 
     def _wanted(self, stage: Stage, candidate: int | None, function: str, seed: int) -> Wanted:

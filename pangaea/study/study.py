@@ -17,6 +17,7 @@ from pangaea.evolution.trials import Measured, Proposal, Trial, mean_score
 from pangaea.study import file, schema
 from pangaea.study.about import about as read_about
 from pangaea.study.about import plain
+from pangaea.study.saving import lost
 from pangaea.study.settings import Settings
 from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST
 from pangaea.tasks.goal import Goal
@@ -113,6 +114,11 @@ class Study:
         self.close()
 
     # What a driver writes.
+
+    def check_place(self) -> None:
+        """Raise if the file is no longer at its path; what was recorded is then saved beside."""
+        if self._lock is not None and not self._lock.in_place():
+            raise lost(self._connection, self.path)
 
     def transaction(self) -> AbstractContextManager[None]:
         """What is recorded inside is on the disk, all of it, when it ends."""

@@ -1,5 +1,8 @@
 """The disk under a study: read-only, full, far away; and a driver killed while it writes."""
 
+import mmap
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,7 +18,7 @@ from pangaea.errors import PangaeaError
 from pangaea.study import file
 from pangaea.study.driver import resume, search
 from pangaea.study.study import Study
-from pangaea.testing.judges import long_winded
+from pangaea.testing.judges import instant, long_winded
 from tests.study.driving import REPOSITORY
 from tests.study.making import created, ran, searched, wanted
 
@@ -159,6 +162,31 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a small disk can only be made by somebody who may mount one")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("room", [0, 1, 4])
+def test_a_study_that_cannot_even_be_made_leaves_nothing_and_is_not_said_to_be_safe(
+    small_disk: Path, room: int
+) -> None:
+    """Not a byte, a page for the lock alone, or not all of the pages for the study."""
+    pages = (768 << 10) // mmap.PAGESIZE
+    (small_disk / "full").write_bytes(bytes((pages - room) * mmap.PAGESIZE))
+    path = small_disk / "a.study"
+    with pytest.raises(PangaeaError, match=r"cannot be (made|written)") as caught:
+        search("mnist1d", study=path, candidates=3, runs=0, workers=0, judge=instant)
+    assert "safe" not in str(caught.value)
+    assert [p.name for p in small_disk.iterdir()] == ["full"]
+    (small_disk / "full").unlink()
+    search("mnist1d", study=path, candidates=3, runs=0, workers=0, judge=instant).close()
+
+
+def test_what_to_do_is_a_command_that_can_be_pasted(tmp_path: Path) -> None:
+    path = tmp_path / "it's; a study"
+    created(path).close()
+    with pytest.raises(PangaeaError, match="exists: go on with") as caught:
+        created(path)
+    (command,) = re.findall(r"`(.*)`", str(caught.value))
+    assert shlex.split(command) == ["pangaea", "resume", str(path)]
 
 
 def test_a_search_on_a_disk_that_is_really_full_goes_on_when_there_is_room(
