@@ -32,11 +32,12 @@ test-htcondor: $(READY)
 	$(BIN)/python -m pytest -m htcondor tests/cluster
 
 # The site, in build/site: what is made from the code first, then the pages, where every warning is
-# an error. A minute, most of it a small search for its figures.
+# an error, then a look at them in a browser. Two minutes, a part of it a search for the figures.
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,docs]"
 	$(BIN)/python -m pages
 	$(BIN)/zensical build --strict --clean
+	$(BIN)/python -m pytest tests/docs/test_site.py
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "reference"
+FIGURES = ROOT / "build" / "figures"  # pieces of pages, which are no pages themselves
 
 
 def cell(text: str) -> str:
