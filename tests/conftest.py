@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-pytest_plugins = ("tests.data.fixtures", "tests.study.fixtures")
+pytest_plugins = ("tests.browser", "tests.data.fixtures", "tests.study.fixtures")
 
 settings.register_profile("pangaea", deadline=None, derandomize=True)
 settings.load_profile("pangaea")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.docs.blocks import ROOT
-from tests.report.conftest import browser as browser
 
 SITE = ROOT / "build" / "site"
 PAGES = sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html"))

@@ -1,9 +1,8 @@
-"""Studies to look at, one of each kind, and a browser to look with."""
+"""Studies to look at, one of each kind."""
 
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -64,16 +63,3 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def study(paths: dict[str, Path]) -> Iterator[Snapshot]:
     with opened(paths["finished"]) as finished:
         yield finished
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Debian's chromium; without one there is nothing to look with."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("chromium is not installed")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield opened
-        opened.close()
