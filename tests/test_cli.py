@@ -72,11 +72,6 @@ def test_the_version_is_the_packages() -> None:
     assert output(run("--version")) == f"pangaea {pg.__version__}\n"
 
 
-def test_help_lists_the_commands() -> None:
-    words = [row[1:2] for row in cells(output(run("--help")))]
-    assert all([command] in words for command in ("space", "operators", "list", "show"))
-
-
 def test_space_shows_both_totals_and_says_why_they_differ() -> None:
     rows = cells(output(run("space")))
     assert ["all", "10,339,202,744,514", "10,170,042,948,450"] in rows

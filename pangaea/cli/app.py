@@ -1,13 +1,27 @@
 """The Typer application that the commands belong to."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 
 import pangaea
+from pangaea.cli import help  # noqa: A004 (what `--help` says)
 
-app = typer.Typer(
+Run = TypeVar("Run", bound=Callable[..., Any])
+
+
+class App(typer.Typer):
+    """Commands whose help is ours."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Run], Run]:
+        register = super().command(name, cls=help.Command, **options)
+        return lambda run: register(help.named(run))
+
+
+app = App(
+    cls=help.Group,
     help="Find better activation functions for a neural network, automatically.",
     no_args_is_help=True,
     add_completion=False,

@@ -197,9 +197,16 @@ def _study(text: str, candidate: int | None) -> Path | None:
             resolve(text)
             return None
         except ParseError:
-            if not Path(text).is_file() and not text.endswith(".study"):
+            if not (text.endswith(".study") or _is_file(text)):
                 raise
     return Path(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a null character
+        return False
 
 
 def _evaluable(text: str, parameters: dict[str, float]) -> tuple[Any, Any, Any]:
