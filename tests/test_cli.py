@@ -368,7 +368,10 @@ def test_a_full_disk_is_answered_in_one_sentence(arguments: tuple[str, ...]) -> 
     assert complaint(done) == "error: cannot write the output: No space left on device\n"
 
 
+BRIEF = ("--runs", "1", "--epochs", "1", "--workers", "0", "--json")
+
+
 def test_evaluate_takes_learnable_baselines() -> None:
-    done = run("evaluate", "prelu", "PReLU", "relu", "--runs", "1", "--epochs", "1", "--json")
+    done = run("evaluate", "prelu", "PReLU", "relu", *BRIEF)
     assert done.returncode == 0, done.stderr
     assert [row["function"] for row in json.loads(done.stdout)] == ["prelu", "relu(x)"]

@@ -8,7 +8,7 @@ import typer
 
 import pangaea
 from pangaea.cli.app import app, console, say
-from pangaea.errors import UnknownNameError
+from pangaea.errors import PangaeaError, UnknownNameError
 
 if TYPE_CHECKING:
     from pangaea.functions.space import Space
@@ -147,7 +147,7 @@ def show(
         ),
     ],
     candidate: Annotated[
-        int | None,
+        str | None,
         typer.Argument(metavar="[NUMBER]", help="Of a candidate of the study. Default: the best."),
     ] = None,
     png: Annotated[
@@ -167,7 +167,7 @@ def show(
     asked = {"alpha": alpha, "beta": beta, "gamma": gamma}
     given = {name: value for name, value in asked.items() if value is not None}
     study = _study(function, candidate)
-    one = None if study is None else Candidate.read(study, candidate)
+    one = None if study is None else Candidate.read(study, _number(candidate))
     if one is not None:
         function, given = one.function, one.means | given
     f, value, slope = _evaluable(function, given)
@@ -187,7 +187,13 @@ def show(
     say("\n" + (plot if png is None else f"plot written to {png}"))
 
 
-def _study(text: str, candidate: int | None) -> Path | None:
+def _number(text: str | None) -> int | None:
+    if text is None or text.isdecimal():
+        return None if text is None else int(text)
+    raise PangaeaError(f"the second argument is the number of a candidate, got {text!r}")
+
+
+def _study(text: str, candidate: str | None) -> Path | None:
     """The study's file that a text names, if it is no function."""
     from pangaea.activation.names import resolve
     from pangaea.errors import ParseError
