@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ from pangaea.report import formats
 from pangaea.report.page.dashboard import Dashboard, news
 from pangaea.report.records import opened
 from pangaea.study.study import Study, Wanted
+from tests.study.driving import until
 from tests.study_maker import Maker, make
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -218,6 +220,121 @@ def test_beyond_this_machine_a_token_is_needed(paths: dict[str, Path]) -> None:
         assert get(server, f"/data?{right}", Host="a.example")[0] == 200
     with Dashboard([paths["empty"]], port=0) as other:
         assert other.token is None
+
+
+def said(server: Dashboard, request: bytes) -> bytes:
+    """What it answers to these bytes, until it closes the connection."""
+    host, port = server.server_address[:2]
+    with socket.create_connection((str(host), int(port)), timeout=30) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(1 << 16), b""))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            b"",
+            b"GET",
+            b"nonsense",
+            b"GET / HTTP/one",
+            b"GET / / HTTP/1.1",
+            b"\xff\xfe / HTTP/1.1 x",
+        ),
+        *(b"GET http://[ HTTP/1.1", b"GET //[/ HTTP/1.1", b"GET / FTP/1.1", b"PUT /"),
+    ],
+)
+def test_a_line_that_is_no_request_is_a_bad_one(line: bytes, paths: dict[str, Path]) -> None:
+    with running(paths["empty"]) as server:
+        answer = said(server, line + b"\r\nHost: localhost\r\n\r\n")
+    assert answer.split(b"\r\n")[0].split()[:2] in ([b"HTTP/1.1", b"400"], [b"HTTP/1.0", b"400"])
+
+
+def test_head_is_get_without_its_body(paths: dict[str, Path]) -> None:
+    with running(paths["empty"]) as server:
+        for path in ("/", "/data", "/nothing"):
+            head, got = (
+                said(server, f"{how} {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+                for how in ("HEAD", "GET")
+            )
+            headers, body = got.split(b"\r\n\r\n", 1)
+            plain = [line for line in head.split(b"\r\n") if not line.startswith(b"Date")]
+            assert plain == [
+                *(line for line in headers.split(b"\r\n") if not line.startswith(b"Date")),
+                *(b"", b""),
+            ]
+            assert f"Content-Length: {len(body)}".encode() in headers
+
+
+def test_there_are_never_more_threads_than_it_may_have(paths: dict[str, Path]) -> None:
+    with running(paths["empty"]) as server, contextlib.ExitStack() as stack:
+        before = threading.active_count()
+        address = ("127.0.0.1", server.server_address[1])
+        silent = [
+            stack.enter_context(socket.create_connection(address, timeout=30)) for _ in range(60)
+        ]
+        answers = [connection.recv(100) for connection in silent[32:]]  # without having asked
+        assert threading.active_count() - before == 32
+        assert all(answer.startswith(b"HTTP/1.1 503") for answer in answers)
+        for connection in silent:
+            connection.close()
+        until(lambda: threading.active_count() == before)
+        assert get(server, "/data")[0] == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2", "::1", "0.0.0.0", "::"])
+def test_an_address_that_it_prints_is_one_that_it_answers(
+    host: str, paths: dict[str, Path]
+) -> None:
+    if ":" in host and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with (
+        running(paths["empty"], host=host) as server,
+        urllib.request.urlopen(server.url, timeout=30) as answer,
+    ):
+        assert answer.status == 200
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+def test_a_machine_without_a_name_prints_its_address(
+    paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "no-such-name.invalid")
+    with Dashboard([paths["empty"]], "0.0.0.0", 0) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+
+
+def test_another_address_of_this_machine_is_not_a_name_for_it(paths: dict[str, Path]) -> None:
+    with running(paths["empty"], host="127.0.0.1") as server:
+        assert get(server, "/data", Host="127.0.0.2")[0] == 403
+
+
+def test_a_study_that_went_bad_is_a_page_that_says_so(tmp_path: Path) -> None:
+    path = make(tmp_path / "<b>.study", 8)
+    content = path.read_bytes()
+    with running(path) as server:
+        for bad, why in (
+            (b"precious", "is not a study of pangaea"),
+            (content[:5000], "is damaged"),
+            (None, "there is no study at"),
+        ):
+            path.write_bytes(bad) if bad else path.unlink()
+            status, headers, body = get(server, "/")
+            assert (status, headers["Content-Type"]) == (503, "text/html; charset=utf-8")
+            assert why in body.decode()
+            assert b"&lt;b&gt;.study" in body
+            assert b"<b>" not in body
+            assert why in data(server)["error"]
+        path.write_bytes(content)
+        assert get(server, "/")[0] == 200
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])

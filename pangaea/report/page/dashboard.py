@@ -1,8 +1,10 @@
 """The live page: reads studies while they grow, writes nothing, and stops nothing when closed."""
 
+import contextlib
 import errno
 import gzip
 import hmac
+import html
 import ipaddress
 import json
 import secrets
@@ -26,6 +28,8 @@ from pangaea.study.study import Study
 PORT = 8765
 _COMPRESSED = 50_000  # bytes; what is smaller is sent as it is
 _NAMES = ("localhost", "127.0.0.1", "[::1]")
+_AT_ONCE = 32  # connections, each with a thread; a page that is looked at has up to six
+_BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 def serve(
@@ -48,6 +52,7 @@ class Dashboard(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = _AT_ONCE
 
     def __init__(
         self, studies: Sequence[Path | str], host: str = "127.0.0.1", port: int | None = None
@@ -57,6 +62,7 @@ class Dashboard(ThreadingHTTPServer):
             opened(path).close()  # what cannot be shown is said now
         self.token = None if _loopback(host) else secrets.token_urlsafe(24)
         self.turn = threading.Lock()  # one answer at a time: the cores belong to the search
+        self._room = threading.BoundedSemaphore(_AT_ONCE)
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             super().__init__((host, PORT if port is None else port), _Answer)
@@ -78,13 +84,53 @@ class Dashboard(ThreadingHTTPServer):
     def url(self) -> str:
         host, port = str(self.server_address[0]), self.server_address[1]
         if host in ("0.0.0.0", "::"):
-            host = socket.gethostname()
+            host = _this_machine(host)
         query = f"?token={self.token}" if self.token else ""
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}/{query}"
+        return f"http://{_bracketed(host)}:{port}/{query}"
+
+    @property
+    def names(self) -> set[str]:
+        """What a browser of this machine may call it: its usual names, and the one it prints."""
+        return {*_NAMES, _bracketed(str(self.server_address[0]))}
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """In a thread, as long as there is room for one; nobody waits for room."""
+        if self._room.acquire(blocking=False):
+            try:
+                super().process_request(request, client_address)
+            except RuntimeError:  # there is room for no thread at all
+                self._room.release()
+                self.shutdown_request(request)
+            return
+        with contextlib.suppress(OSError):
+            request.settimeout(0.1)
+            request.sendall(_BUSY)
+        self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), ConnectionError):  # a page that was closed meanwhile
             super().handle_error(request, client_address)
+
+
+def _bracketed(host: str) -> str:
+    """As in an address: IPv6 stands in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def _this_machine(host: str) -> str:
+    """A name under which others reach it, if it has one; its own address otherwise."""
+    name = socket.gethostname()
+    try:
+        socket.getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return "::1" if host == "::" else "127.0.0.1"
+    return name
 
 
 def _loopback(host: str) -> bool:
@@ -98,13 +144,30 @@ def _loopback(host: str) -> bool:
 
 class _Answer(BaseHTTPRequestHandler):
     server: Dashboard
+    raw_requestline: bytes
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "pangaea", ""
-    timeout = 60
+    default_request_version = "HTTP/1.0"  # of a line without one, so that it is answered in full
+    timeout = 20  # seconds without a word
+
+    def parse_request(self) -> bool:
+        if self.raw_requestline.strip():
+            return super().parse_request()
+        self.requestline, self.command = "", ""
+        self.request_version, self.close_connection = self.default_request_version, True
+        self.send_error(HTTPStatus.BAD_REQUEST)
+        return False
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
 
     def do_GET(self) -> None:
-        asked = urlsplit(self.path)
-        query = {name: values[-1] for name, values in parse_qs(asked.query).items()}
+        try:
+            asked = urlsplit(self.path)
+            query = {name: values[-1] for name, values in parse_qs(asked.query).items()}
+        except ValueError:
+            self._send(HTTPStatus.BAD_REQUEST, "text/plain", "This is no address.")
+            return
         if not self._allowed(query.get("token", "")):
             self._send(HTTPStatus.FORBIDDEN, "text/plain", "This dashboard needs its own address.")
         elif asked.path == "/":
@@ -118,15 +181,17 @@ class _Answer(BaseHTTPRequestHandler):
         if self.server.token is not None:
             return hmac.compare_digest(token.encode(), self.server.token.encode())
         # Another site's name that leads to this machine would let its pages read ours.
-        host = self.headers.get("Host", "")
-        return host.rsplit(":", 1)[0] in _NAMES or host in _NAMES
+        host, names = self.headers.get("Host", ""), self.server.names
+        return host.rsplit(":", 1)[0] in names or host in names
 
     def _page(self) -> None:
         try:
             with self.server.turn, ExitStack() as stack:
                 text = page.document(self._studies(stack), live=True)
         except PangaeaError as error:
-            self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", f"{error}")
+            self._send(
+                HTTPStatus.SERVICE_UNAVAILABLE, "text/html", _SORRY % html.escape(f"{error}")
+            )
             return
         self._send(HTTPStatus.OK, "text/html", text)
 
@@ -175,12 +240,18 @@ class _Answer(BaseHTTPRequestHandler):
         for name, value in _HEADERS.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """A person asked for a dashboard, not for a log."""
 
 
+# Shown in place of a study that cannot be read, until it can.
+_SORRY = (
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
+    "<title>pangaea</title><p>%s</p>"
+)
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
