@@ -12,6 +12,7 @@ from pangaea.study.stages import PROPOSED
 from pangaea.study.study import open_study
 from tests.cluster.drive import Driver, jobs_of_all, seconds_until
 from tests.cluster.slurm import NotHereError, queued, slurm
+from tests.task_file import SEARCH, finished, killed, pangaea, written
 
 pytestmark = pytest.mark.slurm
 
@@ -103,6 +104,20 @@ def test_no_job_outlives_a_killed_driver(machine, drive):
     driver.kill()
     assert seconds_until(lambda: len(queued(machine)) == 1) < 10
     assert seconds_until(lambda: queued(machine) == []) < 20
+
+
+def test_a_task_of_one_s_own_is_searched_on_killed_and_resumed(machine, tmp_path):
+    folder = written(tmp_path / "theirs")
+    jobs = {"cores": 1, "memory": "1GB", "interface": "lo", "death_timeout": 10}
+    jobs |= {"log_directory": tmp_path, "shared_temp_directory": tmp_path}
+    said = {f"DASK_JOBQUEUE__SLURM__{name.upper()}": str(value) for name, value in jobs.items()}
+    where, path = ("--cluster", "slurm", "--workers", "2"), folder / "sine.study"
+    killed(pangaea(folder, *SEARCH, *where, environment=machine | said), path)
+    again = pangaea(folder, "resume", "sine.study", *where, environment=machine | said)
+    finished(again, path)
+    with open_study(path) as study:
+        assert len({run["worker"] for run in study.runs()}) >= 3  # of the jobs of both drivers
+    assert seconds_until(lambda: queued(machine) == []) < 30
 
 
 def test_a_refused_job_is_told_in_one_sentence(machine, drive, study):
