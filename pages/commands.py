@@ -16,7 +16,7 @@ def page() -> str:
         f"{PROGRAM.help} `pangaea COMMAND --help` says the same as this page, which is made from "
         "it.",
     ]
-    for name, command in PROGRAM.commands.items():
+    for name, command in commands().items():
         parts += [
             f"## {name}",
             _paragraphs(command.help),
@@ -24,6 +24,16 @@ def page() -> str:
             *_options(command),
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def commands(group: Any = PROGRAM, before: str = "") -> dict[str, Any]:
+    """By name, those of a group after its own: `search`, `paper run`."""
+    named: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        whole = f"{before}{name}"
+        inner = commands(command, f"{whole} ") if hasattr(command, "commands") else {}
+        named |= inner or {whole: command}
+    return named
 
 
 def _paragraphs(text: str) -> str:

@@ -160,7 +160,7 @@ def understood(words: list[str]) -> None:
 
 def _parsed(command: Any, words: list[str]) -> None:
     """Down to the command of a program that has several."""
-    if hasattr(command, "commands"):
+    while hasattr(command, "commands"):
         assert words, "a command of pangaea is missing"
         if words[0].startswith("-"):
             assert words[0] in ("--help", "--version")

@@ -26,7 +26,7 @@ def test_every_setting_is_on_its_page_as_it_is_declared() -> None:
 
 def test_every_command_and_option_is_on_its_page() -> None:
     page = commands.page()
-    for name, command in commands.PROGRAM.commands.items():
+    for name, command in commands.commands().items():
         section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         for parameter in command.params:
             for option in parameter.opts if parameter.param_type_name == "option" else ():
