@@ -44,7 +44,7 @@ A network's name stands before the test accuracy that the paper prints, and the 
 means of ten runs, \\* p ≤ 0.05, \\*\\* p ≤ 0.01, \\*\\*\\* p ≤ 0.001 in its own test; CIFAR-10 for
 All-CNN-C, CIFAR-100 elsewhere. *Here* is what our own runs measured (`results/`). *Cost* is the
 time of the function's kernel forwards and back, in float32 and bfloat16 on an H200
-([what an activation costs](../performance.md#what-an-activation-costs)).
+([what each function costs](costs.md)).
 """
 
 

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pangaea
-from pages import ROOT, api, commands, drawing, gallery, settings, study
+from pages import ROOT, api, commands, costs, drawing, gallery, settings, study
 from pangaea.evolution.strategies import strategies
 from pangaea.functions.paper import FIGURES
 from pangaea.settings import declarations
@@ -55,6 +55,13 @@ def test_every_function_of_the_papers_tables_is_in_the_gallery() -> None:
     assert "wrn-10-4: 73.20, +1.74 ***" in page
     assert "here, wrn-10-4/cifar100: 73.68 ± 0.39 (n = 3)" in page
     assert page.count("<svg") == page.count("<article") > 60
+
+
+def test_costs_are_those_that_were_measured() -> None:
+    page = costs.page()
+    assert page.count("| `wrn-1` |") == 2
+    assert "| `wrn-1` | 3 | 673 | 1.08 | 8 | 257 | 21.1 | 3.32 |" in page
+    assert "median ratio 1.34" in page
 
 
 def test_a_small_picture_leaves_out_what_is_not_in_sight() -> None:
