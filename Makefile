@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: search test test-all test-ecosystem test-release test-slurm test-htcondor lint format docs dist
+.PHONY: search tables test test-all test-ecosystem test-release test-slurm test-htcondor lint format docs dist
 
 search: $(READY)
 	$(BIN)/pangaea search
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
+
+# The tables in these files, made from the runs in results/.
+tables: $(READY)
+	$(BIN)/pangaea paper fill README.md docs/paper_map.md
 
 # The long campaigns too: about ten minutes on two cores.
 test-all: $(READY)

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pangaea import paper as paper
     from pangaea.activation.module import Activation as Activation
     from pangaea.activation.module import parameter_groups as parameter_groups
     from pangaea.activation.surgery import replace_activations as replace_activations
@@ -65,6 +66,7 @@ _HOME = {
     "maximize": "tasks.goal",
     "minimize": "tasks.goal",
     "open_study": "study.study",
+    "paper": "paper",
     "parameter_groups": "activation.module",
     "parse": "functions.catalog",
     "plot": "report.plot",
@@ -85,7 +87,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'pangaea' has no attribute {name!r}")
     module = import_module(f"pangaea.{_HOME[name]}")
     # The figures' whole module, and a room that can be called; to people their own task is a task.
-    whole = name in ("plot", "export")
+    whole = name in ("plot", "export", "paper")
     value = module if whole else getattr(module, {"Task": "OwnTask"}.get(name, name))
     globals()[name] = value
     return value

@@ -12,6 +12,7 @@ from pangaea.cli import (  # noqa: F401 (the commands)
     export,
     inspect,
     language,
+    paper,
     report,
     study,
     training,

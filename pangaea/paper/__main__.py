@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pangaea.errors import PangaeaError
 from pangaea.paper import adding, lines, running
-from pangaea.paper.experiments import experiments
+from pangaea.paper.contents import experiments
 from pangaea.paper.scales import SCALES
 from pangaea.settings import declarations
 from pangaea.study.study import Study

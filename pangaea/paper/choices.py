@@ -1,6 +1,6 @@
 """Where the paper is silent: both ways, on the network where it may matter most."""
 
-from pangaea.paper.experiments import Cell, Experiment
+from pangaea.paper.contents import Cell, Experiment
 
 _V1, _V2, _WRN = "resnet-v1-56/cifar100", "resnet-v2-56/cifar100", "wrn-10-4/cifar100"
 _EPOCHS = 50

@@ -1,7 +1,7 @@
 """The paper's figures, as the runs and searches that they are drawn from."""
 
 from pangaea.paper import searches
-from pangaea.paper.experiments import Cell, Experiment, printed
+from pangaea.paper.contents import Cell, Experiment, printed
 
 _CURVES = "figure:allcnnc_training_curves"
 _SPLASH = "resnet-v1-{}/cifar100/test-curve"

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def line(row: Mapping[str, Any], source: Mapping[str, Any]) -> Line:
     return known | {name: source.get(name) for name in _SOURCE[1:]}
 
 
+@cache
 def settled(function: str, scope: str | None) -> tuple[str, str | None]:
     """A function's canonical text; a scope that is its default, or means nothing, is None."""
     form = resolve(function)

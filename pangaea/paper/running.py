@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pangaea.errors import PangaeaError
 from pangaea.paper import adding, lines
 from pangaea.paper.adding import STUDY
-from pangaea.paper.experiments import Cell, Experiment, Search, experiment
+from pangaea.paper.contents import Cell, Experiment, Search, experiment
 from pangaea.paper.scales import Ended, Kind, Scale, scale, wanted
 from pangaea.paper.watching import Deadline, Plain, TimeUpError, Watching
 from pangaea.study import driver
@@ -152,7 +152,7 @@ class Campaign:
 
     def search(self, search: Search) -> Path:
         """A search in a study of its own beside this one; its tests are added here."""
-        path = self.searched(search)
+        path = search_path(self.path, self.scale.name, search)
         where = asdict(self.place)
         if path.exists():
             driver.resume(path, watch=self.watch, judge=self.judge, **where).close()
@@ -164,11 +164,10 @@ class Campaign:
         adding.add([path], self.path)
         return path
 
-    def searched(self, search: Search) -> Path:
-        return self.path.with_name(f"{self.path.stem}-{self.scale.name}-{search.name}.study")
-
     def outcome(self, runs: int | None, only: Sequence[str], in_time: bool) -> Outcome:
-        searches = tuple(map(self.searched, self.experiment.searches))
+        searches = tuple(
+            search_path(self.path, self.scale.name, search) for search in self.experiment.searches
+        )
         if not self.path.exists():
             return Outcome(0, 0, searches, in_time)
         with Study.open(self.path) as study:
@@ -177,6 +176,11 @@ class Campaign:
             kinds, seeds = {*map(_kind, asked)}, ended(study)
             void = sum(len(seeds[kind].void) for kind in kinds if kind in seeds)
         return Outcome(len(asked) - left - void, len(asked) - void, searches, in_time)
+
+
+def search_path(study: Path, scale: str, search: Search) -> Path:
+    """Where a search stands: beside the study of all runs."""
+    return study.with_name(f"{study.stem}-{scale}-{search.name}.study")
 
 
 def _holds(cell: Cell, text: str) -> bool:

@@ -2,18 +2,26 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from pangaea.errors import UnknownNameError
-from pangaea.paper.experiments import Cell, Search
+from pangaea.paper.contents import Cell, Search
 from pangaea.paper.lines import settled
 from pangaea.study.stages import PAPER
 from pangaea.study.study import Wanted
 from pangaea.tasks.evaluate import own_seeds
 from pangaea.tasks.finding import task as find_task
+from pangaea.tasks.task import Task
 
 Kind = tuple[str, str | None, str, int]
 """What runs of a cell have in common: function, scope, task and budget."""
+
+
+@cache
+def task_of(name: str) -> Task:
+    """A task by its name; the paper's cells ask for the same few hundreds of times."""
+    return find_task(name)
 
 
 class Ended(NamedTuple):
@@ -39,7 +47,7 @@ class Scale:
 
     def kind(self, cell: Cell) -> Kind:
         task = self.task(cell.task)
-        budget = self.budget(cell.budget or find_task(task).budgets["full"])
+        budget = self.budget(cell.budget or task_of(task).budgets["full"])
         return *settled(cell.function, cell.scope), task, budget
 
     def runs(self, cell: Cell) -> int:
@@ -47,7 +55,7 @@ class Scale:
 
     def settings(self, search: Search) -> dict[str, Any]:
         """Of a search; those that its strategy does not have are left out by whoever asks."""
-        budgets = find_task(self.task(search.task)).budgets
+        budgets = task_of(self.task(search.task)).budgets
         budget = self.budget(search.settings.get("budget", budgets["search"]))
         changes: dict[str, Any] = {} if self.search is None else {**self.search}
         if self.search is not None:

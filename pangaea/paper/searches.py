@@ -1,6 +1,6 @@
 """The paper's searches: three networks, two other strategies, four more on one network, samples."""
 
-from pangaea.paper.experiments import Search
+from pangaea.paper.contents import Search
 
 _WRN, _V1, _V2 = (f"{net}/cifar100" for net in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56"))
 _EVOLUTION = {"strategy": "evolution", "candidates": 1000, "population": 64, "sample": 16}

@@ -1,7 +1,7 @@
 """The paper's tables. Those of accuracies are read from the catalog, row by row."""
 
 from pangaea.paper import searches
-from pangaea.paper.experiments import Experiment, printed
+from pangaea.paper.contents import Experiment, printed
 
 TABLES = (
     Experiment(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from pangaea.paper.experiments import Cell, Experiment, printed
+from pangaea.paper.contents import Cell, Experiment, printed
 
 # Group after group: the table, the functions of it, the networks, how many runs.
 _FIRST = (

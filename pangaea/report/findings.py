@@ -19,8 +19,9 @@ from pangaea.report.measures import (
     stars,
     welch,
 )
+from pangaea.report.paper import every_table
 from pangaea.report.records import TESTED, Row, Snapshot
-from pangaea.study.stages import BASELINE, GENERAL, RERANK, STAGES, TEST
+from pangaea.study.stages import BASELINE, GENERAL, PAPER, RERANK, STAGES, TEST
 from pangaea.study.study import RERANK_RUNS, RERANKED
 from pangaea.tasks.goal import Goal
 
@@ -188,6 +189,8 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
             ]
             for row in results
         ]
+    elif study.paper:
+        head, cells = every_table(study.runs(PAPER.name))
     else:
         head = [
             *("tested function", study.goal.label("test"), "n", "failed"),
@@ -205,8 +208,9 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
 
 def state(study: Snapshot) -> str:
     """How far the study is."""
-    if study.general:
-        ended, waiting = len(study.runs(GENERAL.name)), study.waiting
+    if study.general or study.paper:
+        stage = GENERAL if study.general else PAPER
+        ended, waiting = len(study.runs(stage.name)), study.waiting
         return f"{ended} of {ended + waiting} runs" if waiting else "finished"
     settings = study.settings
     searched = sum(len(trial.runs) for trial in study.trials)
@@ -235,6 +239,8 @@ def progress(study: Snapshot) -> str:
     if study.general:
         functions, tasks = _extent(study)
         parts = [f"general functions: {functions} on {tasks}, {state(study)}"]
+    elif study.paper:
+        parts = [f"the paper's experiments: {state(study)}"]
     else:
         how_far = state(study)
         counted = f"{sum(len(t.runs) for t in study.trials)} of {study.settings.candidates}"
@@ -272,6 +278,8 @@ def _sentence(study: Snapshot, best: Row | None) -> str:
     if study.general:
         functions, tasks = _extent(study)
         return f"{functions} of other studies, judged on {tasks} with the full budget."
+    if study.paper:
+        return f"{_count(len(study.runs(PAPER.name)), 'run')} of the paper's experiments."
     if not study.finished:
         return "No candidate has its result yet."
     if all(row["score"] is None for row in study.finished):
@@ -327,6 +335,8 @@ def _facts(study: Snapshot, best: Row | None) -> Iterable[tuple[str, str]]:
     yield "goal", f"{study.goal.name}, {'larger' if study.goal.maximised else 'smaller'} is better"
     if study.general:
         yield "functions", _extent(study)[0]
+    elif study.paper:
+        yield "runs", str(len(study.runs(PAPER.name)))
     else:
         yield "task", texts.inert(settings.task)
         yield "strategy", f"{settings.strategy}, per {study.scope}"
@@ -365,6 +375,8 @@ def reproduce(study: Snapshot) -> dict[str, Any]:
 def command(study: Snapshot) -> str:
     if study.general:
         return f"pangaea general STUDY... --out {shlex.quote(study.name)}"
+    if study.paper:
+        return f"pangaea paper run NAME --study {shlex.quote(study.name)}"
     words = ["pangaea", "search"]
     for name, value in study.settings.as_dict().items():
         if isinstance(value, bool):

@@ -10,7 +10,7 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.trials import NoFunctionError
 from pangaea.report import texts
-from pangaea.study.stages import GENERAL, STAGES
+from pangaea.study.stages import GENERAL, PAPER, STAGES
 from pangaea.study.study import RERANKED, Study, standing
 from pangaea.study.study import TESTED as TESTED
 from pangaea.tasks.goal import Goal
@@ -45,6 +45,7 @@ class Snapshot:
             self.baseline_score = study.baseline_score
             self.failures: dict[str, int] = texts.harmless(study.failures())
             self.general = study.asked([GENERAL.name]) > 0  # functions of others, on several tasks
+            self.paper = study.asked([PAPER.name]) > 0  # the paper's experiments
             self.waiting = len(study.pending(list(STAGES)))
             self._validations: dict[str, list[float | None]] = texts.harmless(study.validations())
             self._table = [self._clean(row) for row in study.table()]

@@ -1,13 +1,13 @@
 """What training made of a function's parameters, as far as the runs of a study tell."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pangaea.errors import PangaeaError
 from pangaea.functions.parser import parse
-from pangaea.study.stages import PROPOSED, RERANK, TEST
+from pangaea.study.stages import EVALUATION, PAPER, PROPOSED, RERANK, TEST
 
 if TYPE_CHECKING:
     from pangaea.activation.module import Activation
@@ -26,20 +26,35 @@ class Recorded(Protocol):
 
 def recorded(study: Recorded, function: str) -> Parameters:
     """A function's parameters through the longest training that there is a record of."""
-    runs = [
-        run
-        for stage in (TEST.name, RERANK.name, *PROPOSED)
-        for run in study.runs(stage)
-        if run["function"] == function and run["score"] is not None
-    ]
-    if not runs:
-        return {}
-    longest = max(runs, key=lambda run: run["budget"])
-    written = study.curves(longest["run"]).get("parameters", {})
+    written = _longest(study, function).get("parameters", {})
     if not isinstance(written, dict):
         return {}
     parameters = {n: written[n] for n in parse(function).parameters if written.get(n)}
     return parameters if all(map(_by_layer, parameters.values())) else {}
+
+
+def weights(study: Recorded, function: str) -> list[float] | None:
+    """How many parameters each layer has, so that a mean is over the whole network."""
+    counts = _longest(study, function).get("counts")
+    if not isinstance(counts, list) or not counts or not all(map(_number, counts)):
+        return None  # of a time in which they were not kept
+    return counts if min(counts) > 0 else None
+
+
+def _longest(study: Recorded, function: str) -> dict[str, Any]:
+    """The curves of a function's longest training."""
+    runs = [
+        run
+        for stage in (TEST.name, RERANK.name, PAPER.name, EVALUATION.name, *PROPOSED)
+        for run in study.runs(stage)
+        if run["function"] == function and run["score"] is not None
+    ]
+    return study.curves(max(runs, key=lambda run: run["budget"])["run"]) if runs else {}
+
+
+def mean(layers: Sequence[float], counts: Sequence[float] | None) -> float:
+    """Over the whole network, as the paper averages; over the layers, if no counts fit them."""
+    return fmean(layers, counts if counts and len(counts) == len(layers) else None)
 
 
 def _by_layer(epochs: Any) -> bool:
@@ -58,9 +73,11 @@ def by_layer(parameters: Parameters) -> dict[str, list[float]]:
     return {name: epochs[-1] for name, epochs in parameters.items()}
 
 
-def at_the_end(parameters: Parameters) -> dict[str, float]:
-    """Each parameter's mean over the layers after training."""
-    return {name: fmean(layers) for name, layers in by_layer(parameters).items()}
+def at_the_end(
+    parameters: Parameters, counts: Sequence[float] | None = None
+) -> dict[str, float]:
+    """Each parameter's mean after training, over the whole network."""
+    return {name: mean(layers, counts) for name, layers in by_layer(parameters).items()}
 
 
 def activation(
@@ -80,7 +97,8 @@ def activation(
     count = min(map(len, layers.values()), default=0)
     if layer is not None and layers and not 1 <= layer <= count:
         raise PangaeaError(f"{text} was trained in layers 1 to {count}, got layer {layer}")
-    trained = {n: fmean(v) if layer is None else v[layer - 1] for n, v in layers.items()}
+    counts = weights(study, text)
+    trained = {n: mean(v, counts) if layer is None else v[layer - 1] for n, v in layers.items()}
     return Activation(text, **{"scope": study.settings.scope, "init": trained, **options})
 
 

@@ -25,6 +25,7 @@ class TrainingResult:
     parameters: dict[str, list[list[float]]] = field(default_factory=dict)
     """Each activation parameter's mean, by epoch (the first before training) and layer, as long as
     it was finite."""
+    counts: list[int] = field(default_factory=list)  # of these parameters, by layer
     seconds: float = 0.0
     peak_memory: int | None = None  # bytes
     device: str = "cpu"

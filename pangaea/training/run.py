@@ -277,6 +277,7 @@ class Training:
         epochs = torch.stack(self._means).cpu() if names else ()
         finite = takewhile(lambda means: bool(means.isfinite().all()), epochs)
         table = [means.tolist() for means in finite]
+        self.result.counts = [getattr(m, names[0]).numel() for m in self.activations if names]
         for i, name in enumerate(names):
             self.result.parameters[name] = [epoch[i] for epoch in table]
         self.result.seconds = self._elapsed()

@@ -45,7 +45,7 @@ _BROKEN = ("CUDA error", "CUDNN_STATUS", "cuDNN error", "CUBLAS_STATUS")
 OUTSIDE = ("exception", "worker killed", "CUDA error", "out of memory", "time limit")
 _TEXTS = ("detail", "device", "worker")
 _LONGEST = 2000  # letters
-_CURVES = ("loss", "training", "validation", "test", "parameters")
+_CURVES = ("loss", "training", "validation", "test", "parameters", "counts")
 
 
 class _OverTimeError(BaseException):

@@ -15,7 +15,7 @@ from pangaea.report.figures.theme import BLUE, GREY, PALETTE, VERMILION, Spec, r
 from pangaea.report.records import TESTED, Snapshot
 from pangaea.report.terminal.curve import frame, points
 from pangaea.study.stages import BASELINE, PROPOSED, TEST
-from pangaea.study.trained import at_the_end, recorded
+from pangaea.study.trained import at_the_end, mean, recorded, weights
 
 _GREEK = {"alpha": "α", "beta": "β", "gamma": "γ"}
 _XS = points(161)
@@ -58,7 +58,8 @@ def gallery(study: Snapshot, count: int = 6) -> list[Spec]:
     """The shapes of the best functions and their derivatives, at initial and trained values."""
     panels = []
     for row in study.best(count):
-        values = at_the_end(recorded(study, row["function"]))
+        function = row["function"]
+        values = at_the_end(recorded(study, function), weights(study, function))
         panels.append(shape(row["function"], values))
         panels[-1]["layout"]["meta"]["group"] = (
             "The best functions (blue), their derivatives (orange); dotted as they start"
@@ -67,23 +68,31 @@ def gallery(study: Snapshot, count: int = 6) -> list[Spec]:
 
 
 @figure(On("details", 1, "half"), takes="candidate")
-def adaptation(study: Snapshot, number: int | None = None) -> list[Spec]:
-    """A function through training, early to late, and through depth, first layer to last."""
+def adaptation(
+    study: Snapshot, number: int | None = None, function: str | None = None
+) -> list[Spec]:
+    """A function through training, early to late, and through depth, first layer to last.
+
+    The function is a candidate's, or any that was evaluated.
+    """
     title = "Adaptation"
-    row = study.candidate(number)
-    if row is None:
-        return [theme.nothing(title, _NO_FUNCTION)]
-    parameters = recorded(study, row["function"])
+    if function is None:
+        row = study.candidate(number)
+        if row is None:
+            return [theme.nothing(title, _NO_FUNCTION)]
+        function = row["function"]
+    f = parse(function)
+    parameters = recorded(study, str(f))
     if not parameters:
-        why = f"{texts.formula(row['function'])} has no recorded parameters: nothing in it adapts."
+        why = f"{f.readable()} has no recorded parameters: nothing in it adapts."
         return [theme.nothing(title, why)]
-    f = parse(row["function"])
     one = study.unit.removesuffix("s")
     epochs = min(map(len, parameters.values()))
     layers = min(len(values[-1]) for values in parameters.values())
+    counts = weights(study, str(f))
     through_training = {
         "before training" if e == 0 else f"{one} {e}": {
-            name: fmean(values[e]) for name, values in parameters.items()
+            name: mean(values[e], counts) for name, values in parameters.items()
         }
         for e in _spread(epochs)
     }
@@ -163,7 +172,7 @@ def curves(study: Snapshot, numbers: int | Sequence[int] | None = None) -> Spec:
         for kind, dash in (("training", "dot"), ("validation", "solid")):
             hover = f"{theme.score('y', study.goal)} ({kind})"
             line = {"color": colour, "dash": dash}
-            data.append(_by_epoch(name, kind, means[kind], line, hover))
+            data.append(by_epoch(name, kind, means[kind], line, hover))
     if not any(trace["x"] for trace in data):
         return theme.nothing(title, "This task records no scores through training.")
     return theme.figure(
@@ -187,7 +196,7 @@ def _means(
     for run in runs:
         written = study.curves(run["run"])
         for kind, by_epoch in sums.items():
-            for epoch, value in _series(written.get(kind)).items():
+            for epoch, value in series(written.get(kind)).items():
                 by_epoch.setdefault(epoch, []).append(value)
     means = {
         kind: {epoch: fmean(values) for epoch, values in sorted(by_epoch.items())}
@@ -196,7 +205,7 @@ def _means(
     return means, len(runs)
 
 
-def _series(written: Any) -> dict[int, float]:
+def series(written: Any) -> dict[int, float]:
     """A curve of a study's file by epoch: a list of them all, or those that were judged."""
     if isinstance(written, list):
         written = dict(enumerate(written, 1))
@@ -213,7 +222,7 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def _by_epoch(name: str, kind: str, means: Mapping[int, float], line: Spec, hover: str) -> Spec:
+def by_epoch(name: str, kind: str, means: Mapping[int, float], line: Spec, hover: str) -> Spec:
     judged = kind == "validation"
     return {
         "type": "scatter",

@@ -5,7 +5,7 @@ import pytest
 import pangaea as pg
 from pangaea.errors import UnknownNameError
 from pangaea.functions.paper import FIGURES
-from pangaea.paper.experiments import Experiment, experiment, experiments
+from pangaea.paper.contents import Experiment, experiment, experiments
 from pangaea.paper.scales import SCALES, scale, wanted
 from pangaea.paper.telling import trained
 from pangaea.study.settings import known

@@ -1,0 +1,175 @@
+"""Commands on the paper's experiments: paper list, run, show, add, export, fill."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pangaea.cli.app import app, console, say
+from pangaea.cli.options import with_options
+from pangaea.cli.study import PLACE
+
+paper = typer.Typer(
+    help="The paper's tables and figures: run them, and see our numbers beside its own.",
+    no_args_is_help=True,
+)
+app.add_typer(paper, name="paper")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="One of `pangaea paper list`.")]
+Kept = Annotated[Path, typer.Option(help="The study that holds all of the paper's runs.")]
+Size = Annotated[str, typer.Option(help="paper, lab (a quarter) or smoke (a few samples).")]
+STUDY = Path("paper.study")
+
+
+@paper.command("list")
+def list_experiments(study: Kept = STUDY, scale: Size = "paper") -> None:
+    """List the paper's tables and figures, what each takes, and how far it is."""
+    from pangaea.report.terminal.paper import experiments_table
+
+    console.print(experiments_table(_runs(study, missing=True), scale), highlight=False)
+    say(
+        "\nRuns, epochs and hours at this scale, searches included, about as long as this "
+        "machine's device takes for them; done: runs in the study. pangaea paper run NAME goes on "
+        "with one, pangaea paper show NAME shows it."
+    )
+
+
+@paper.command()
+@with_options(PLACE)
+def run(
+    given: dict[str, Any],
+    name: Name,
+    study: Kept = STUDY,
+    scale: Size = "paper",
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each cell instead of the paper's.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="Stop after so long; the same command goes on.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Only cells whose function, group or task has this."),
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Every result also as a line of this file.")
+    ] = None,
+    commit: Annotated[
+        str | None, typer.Option(help="Of the code, where it is no checkout.")
+    ] = None,
+) -> None:
+    """Run what is missing of a table or figure, most telling first."""
+    from pangaea.paper import running
+    from pangaea.report.terminal.search import display
+
+    try:
+        with display(console) as watch:
+            outcome = running.run(
+                name,
+                study=study,
+                scale=scale,
+                runs=runs,
+                minutes=minutes,
+                only=only or (),
+                log=log,
+                commit=commit,
+                watch=watch,
+                **given,
+            )
+    except KeyboardInterrupt:
+        say(f"stopped; everything so far is in {study}: the same command goes on")
+        sys.exit(130)
+    over = "" if outcome.in_time else "; the minutes are over, the same command goes on"
+    say(f"{outcome.done} of {outcome.total} runs are there{over}")
+    for path in outcome.searches:
+        if path.exists():
+            say(f"its search is in {path}")
+    say(f"\npangaea paper show {name} --study {study}")
+
+
+@paper.command()
+def show(
+    name: Name,
+    study: Kept = STUDY,
+    file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="A file of runs instead.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Only runs of this scale. Default: the largest there is.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Cells without a run, too.")] = False,
+    kind: Annotated[str, typer.Option("--format", help="text, md or latex.")] = "text",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="An HTML page of the figure."),
+    ] = None,
+) -> None:
+    """Show a table of the paper with our numbers beside its own, or draw a figure."""
+    from pangaea.paper.scales import scale as sized
+    from pangaea.report import paper as shown
+    from pangaea.report.paper_figures import drawn
+
+    if (made := drawn(name, study, output)) is not None:
+        typer.echo(made, nl=False)
+        return
+    runs = _runs(study if file is None else file, missing=every)
+    size = None if scale is None else sized(scale)
+    typer.echo(shown.written(kind, shown.table(name, runs, size, every=every)), nl=False)
+
+
+@paper.command()
+def add(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Studies, or files of runs.")
+    ],
+    study: Kept = STUDY,
+) -> None:
+    """Take over the test runs of other studies, each run once."""
+    from pangaea.paper import adding
+
+    became = adding.add(files, study)
+    say(f"{became.added} runs added, {became.there} were there")
+    for why, count in became.left_out.items():
+        say(f"left out: {count} ({why})")
+
+
+@paper.command()
+def export(
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="Where the lines go: runs.jsonl.")],
+    study: Kept = STUDY,
+    curves: Annotated[bool, typer.Option(help="With the curves of every run.")] = False,
+) -> None:
+    """Write the runs as lines of plain text, which `paper add` reads."""
+    from pangaea.paper import lines
+    from pangaea.study.study import Study
+
+    with Study.open(study) as opened:
+        count = lines.write(output, lines.of_study(opened, curves=curves))
+    say(f"{count} runs written to {output}")
+
+
+@paper.command()
+def fill(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Markdown with such blocks.")
+    ],
+) -> None:
+    """Make the tables in Markdown files anew, each by the command that its block names."""
+    from pangaea.paper import lines
+    from pangaea.report.formats import save
+    from pangaea.report.paper import filled
+
+    for file in files:
+        before = file.read_text(encoding="utf-8")
+        after = filled(before, lambda name, file=file: lines.read(file.parent / name))  # type: ignore[misc]
+        if after != before:
+            save(file, after)
+        say(f"{file}: {'made anew' if after != before else 'as it was'}")
+
+
+def _runs(path: Path, *, missing: bool) -> list[dict[str, Any]]:
+    """The runs of a study or a file of lines; none if it need not be there."""
+    from pangaea.paper import lines
+
+    return [] if missing and not path.exists() else lines.read(path)

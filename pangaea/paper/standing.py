@@ -1,0 +1,140 @@
+"""How an experiment stands: what was measured here beside what the paper prints."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from pangaea.paper.contents import Cell, Experiment, experiments
+from pangaea.paper.lines import settled
+from pangaea.paper.scales import Kind, Scale, task_of
+from pangaea.tasks.goal import Goal
+from pangaea.tasks.task import Task
+from pangaea.workers.judge import OUTSIDE
+
+Scores = tuple[float | None, ...]
+"""Of several runs; None for one that failed."""
+
+
+class Standing(NamedTuple):
+    """A cell with the runs there are of it."""
+
+    cell: Cell
+    task: Task
+    scores: Scores = ()  # without failures where the experiment leaves them out
+    failures: int = 0
+    reference: Scores = ()  # the baseline's, trained alike
+    recipe: str = ""  # what differs from the paper's: `50 epochs`; nothing if nothing does
+
+    @property
+    def goal(self) -> Goal:
+        return self.task.goal
+
+    @property
+    def baseline(self) -> bool:
+        """Is it what the others are compared with?"""
+        return settled(self.cell.function, None) == settled(self.task.baseline, None)
+
+    @property
+    def difference(self) -> float | None:
+        """By how much the mean is above the paper's, if it was trained as the paper says."""
+        mean, printed = self.goal.mean(self.scores), self.cell.printed
+        if self.recipe or mean is None or printed is None or printed.mean is None:
+            return None
+        return mean - printed.mean
+
+    @property
+    def error(self) -> float | None:
+        """The standard error of the difference; None where either has but one run."""
+        sd, printed = self.goal.sd(self.scores), self.cell.printed
+        if sd is None or printed is None or printed.sd is None or not printed.n:
+            return None
+        return math.sqrt(sd**2 / len(self.scores) + printed.sd**2 / printed.n)
+
+    @property
+    def apart(self) -> bool:
+        """Is it further from the paper's than two standard errors?"""
+        if self.difference is None or self.error is None:
+            return False
+        return abs(self.difference) > 2 * self.error
+
+
+def standings(
+    experiment: Experiment, runs: Iterable[Mapping[str, Any]], scale: Scale | None = None
+) -> list[Standing]:
+    """Every cell, those without a run too; without a scale, with the largest that there is."""
+    by_kind = grouped(runs)
+    return [_standing(cell, by_kind, scale) for cell in experiment.cells]
+
+
+def found(
+    experiment: Experiment, runs: Iterable[Mapping[str, Any]], scale: Scale | None = None
+) -> list[Standing]:
+    """Functions that no table of the paper has, judged on the tasks of this one."""
+    by_kind, known = grouped(runs), _known()
+    tasks = {cell.task for cell in experiment.cells}
+    cells = {
+        Cell("found here", "", function, scope, task, 0)
+        for function, scope, task, budget in by_kind
+        if (function, scope) not in known and task in tasks and budget == _full(task)
+    }
+    return [_standing(cell, by_kind, scale) for cell in sorted(cells, key=str)]
+
+
+def grouped(runs: Iterable[Mapping[str, Any]]) -> dict[Kind, list[float | None]]:
+    """Scores by what runs have in common; those that came to nothing are left out."""
+    scores: dict[Kind, list[float | None]] = {}
+    for run in runs:
+        if run["failure"] not in OUTSIDE:
+            kind = run["function"], run["scope"], run["task"], run["budget"]
+            scores.setdefault(kind, []).append(run["score"])
+    return scores
+
+
+def _standing(
+    cell: Cell, by_kind: Mapping[Kind, Sequence[float | None]], scale: Scale | None
+) -> Standing:
+    on = task_of(cell.task)
+    kind = _largest(cell, by_kind) if scale is None else scale.kind(cell)
+    if kind is None or kind not in by_kind:
+        return Standing(cell, on)
+    *_, task, budget = kind
+    reference = by_kind.get((*settled(on.baseline, None), task, budget), ())
+    return Standing(
+        cell,
+        on,
+        _counted(by_kind[kind], on),
+        list(by_kind[kind]).count(None),
+        _counted(reference, on),
+        _recipe(cell, on, task, budget),
+    )
+
+
+def _counted(scores: Sequence[float | None], task: Task) -> Scores:
+    return tuple(s for s in scores if s is not None or not task.drops_failures)
+
+
+def _largest(cell: Cell, by_kind: Iterable[Kind]) -> Kind | None:
+    """The whole task before a few samples, then the largest budget."""
+    function, scope = settled(cell.function, cell.scope)
+    tasks = cell.task, f"{cell.task}/few"
+    kinds = [k for k in by_kind if k[:2] == (function, scope) and k[2] in tasks]
+    return max(kinds, key=lambda kind: (kind[2] == cell.task, kind[3]), default=None)
+
+
+def _recipe(cell: Cell, on: Task, task: str, budget: int) -> str:
+    full = cell.budget or on.budgets["full"]
+    parts = [] if budget == full else [f"{budget} {on.unit}"]
+    return ", ".join([*parts, *([] if task == cell.task else ["few samples"])])
+
+
+def _full(task: str) -> int:
+    return task_of(task).budgets["full"]
+
+
+@cache
+def _known() -> frozenset[tuple[str, str | None]]:
+    """The functions of the paper's tables."""
+    return frozenset(
+        settled(cell.function, cell.scope) for row in experiments().values() for cell in row.cells
+    )

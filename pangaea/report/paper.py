@@ -1,0 +1,226 @@
+"""The paper's tables with what was measured here, as plain text, Markdown and LaTeX."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.catalog import LEARNABLE, spelled
+from pangaea.paper.contents import Cell, experiment, experiments
+from pangaea.paper.scales import Scale
+from pangaea.paper.scales import scale as sized
+from pangaea.paper.standing import Standing, found, standings
+from pangaea.report import texts
+from pangaea.report.measures import legend, spread, stars, welch
+
+HEAD = ("function", "task", "here", "n", "paper", "n", "difference", "recipe")
+_APART = "‡"
+
+
+class Shown(NamedTuple):
+    """A table as texts."""
+
+    caption: str
+    groups: dict[str, list[list[str]]]  # rows by the group they stand in
+    notes: list[str]
+
+
+def table(
+    name: str,
+    runs: Iterable[Mapping[str, Any]],
+    scale: Scale | None = None,
+    *,
+    every: bool = False,
+    brief: bool = False,
+) -> Shown:
+    """An experiment's cells with runs, or `every` cell; below, what is missing, or how many."""
+    row, runs = experiment(name), [*runs]
+    rows = standings(row, runs, scale)
+    groups: dict[str, list[list[str]]] = {}
+    for one in [*rows, *(found(row, runs, scale) if row.kind == "table" else [])]:
+        if one.scores or one.failures or every:
+            groups.setdefault(one.cell.group, []).append(_texts(one))
+    return Shown(row.caption, groups, [*_notes(rows), *_missing(name, rows, brief)])
+
+
+def function(cell: Cell) -> str:
+    """A cell's function as people write it, with its scope where that is not the usual one."""
+    usual = {"apl": "neuron", "pau": "layer", "splash": "layer"}
+    several = cell.function in LEARNABLE and cell.function not in usual
+    plain = not several and cell.scope in (None, usual.get(cell.function, "channel"))
+    return texts.inert(spelled(cell.function)) + ("" if plain else f" per {cell.scope}")
+
+
+def _texts(one: Standing) -> list[str]:
+    printed, goal = one.cell.printed, one.goal
+    p = None if one.baseline else welch(goal, one.scores, one.reference)
+    failed = f" ({one.failures} failed)" if one.failures else ""
+    here = f"{spread(goal, one.scores)} {stars(p)}".strip() + failed
+    known = printed is not None and printed.mean is not None
+    paper = goal.shown_mean(printed.mean, printed.sd) if known else ""  # type: ignore[union-attr,arg-type]
+    beside = f" ({printed.failed} failed)" if printed is not None and printed.failed else ""
+    return [
+        function(one.cell),
+        texts.inert(one.cell.task),
+        here.strip() or "–",
+        str(len(one.scores)),
+        paper + beside,
+        str(printed.n) if known and printed is not None else "",
+        _difference(one),
+        one.recipe,
+    ]
+
+
+def _difference(one: Standing) -> str:
+    if one.difference is None:
+        return ""
+    signed = f"{one.difference:+.{one.goal.digits}f}".replace("-", "−")
+    error = "" if one.error is None else f" ± {one.goal.bare(one.error)}"
+    return signed + error + (_APART if one.apart else "")
+
+
+def _notes(rows: Sequence[Standing]) -> list[str]:
+    with_runs = [one for one in rows if one.scores]
+    if not with_runs:
+        return []
+    task = with_runs[0].task
+    notes = [
+        f"{task.goal.label('test')}, mean ± sample sd. {legend(spelled(task.baseline))}. The difference has "
+        "its standard error where there are several runs."
+    ]
+    if any(one.apart for one in with_runs):
+        notes.append(f"{_APART} further from the paper's than two standard errors.")
+    return notes
+
+
+def _missing(name: str, rows: Sequence[Standing], brief: bool) -> list[str]:
+    """Which cells have no run yet, by their tasks."""
+    without: dict[str, list[str]] = {}
+    for one in rows:
+        if not one.scores and not one.failures:
+            without.setdefault(one.cell.task, []).append(function(one.cell))
+    if not without:
+        return []
+    count = sum(map(len, without.values()))
+    if brief:
+        return [f"{count} of {len(rows)} cells of {name} have no run yet."]
+    listed = "; ".join(f"{task}: {', '.join(names)}" for task, names in without.items())
+    return [f"Missing are {count} of {len(rows)} cells of {name}: {listed}."]
+
+
+def every_table(runs: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """What there is of any table, as a head and rows, each with the table's name first."""
+    rows = [
+        [name, *cells]
+        for name, row in experiments().items()
+        if row.kind == "table" and row.cells
+        for group in table(name, runs).groups.values()
+        for cells in group
+    ]
+    return ["table", *HEAD], rows
+
+
+def plain(shown: Shown) -> str:
+    """In columns."""
+    rows = [row for group in shown.groups.values() for row in group]
+    used = [i for i in range(len(HEAD)) if any(row[i] for row in rows)]
+    head = [HEAD[i] for i in used]
+    widths = [
+        max(len(r) for r in (h, *(row[i] for row in rows))) for i, h in zip(used, head, strict=True)
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip()
+
+    parts = [shown.caption]
+    if rows:
+        parts += ["", line(head)]
+    for group, members in shown.groups.items():
+        parts += [f"— {texts.inert(group)}", *(line([row[i] for i in used]) for row in members)]
+    return "\n".join([*parts, *(f"\n{note}" for note in shown.notes)]) + "\n"
+
+
+def markdown(shown: Shown) -> str:
+    rows = [row for group in shown.groups.values() for row in group]
+    used = [i for i in range(len(HEAD)) if any(row[i] for row in rows)]
+    lines = [[HEAD[i] for i in used], ["---"] * len(used)]
+    lines += [[_unmarked(row[i]) for i in used] for row in rows]
+    drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines) if rows else ""
+    return "\n\n".join(filter(None, (drawn, *map(_unmarked, shown.notes)))) + "\n"
+
+
+def _unmarked(text: str) -> str:
+    """A text that Markdown leaves as it is."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~$&])", r"\\\1", text)
+
+
+def latex(shown: Shown) -> str:
+    rows = [row for group in shown.groups.values() for row in group]
+    used = [i for i in range(len(HEAD)) if any(row[i] for row in rows)]
+    parts = [r"\begin{tabular}{" + "l" * len(used) + "}", r"\toprule"]
+    parts += [" & ".join(rf"\textbf{{{HEAD[i]}}}" for i in used) + r" \\", r"\midrule"]
+    for group, members in shown.groups.items():
+        parts.append(rf"\multicolumn{{{len(used)}}}{{l}}{{\textbf{{{_tex(group)}}}}} \\")
+        parts += [" & ".join(_tex(row[i]) for i in used) + r" \\" for row in members]
+    parts += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*parts, *(f"% {note}" for note in shown.notes)]) + "\n"
+
+
+_TEX = {
+    **{c: f"\\{c}" for c in "&%#_{}$"},
+    "±": r"$\pm$",
+    "−": "$-$",
+    "·": r"$\cdot$",
+    "–": "--",
+    _APART: r"$^\ddagger$",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "γ": r"$\gamma$",
+    "σ": r"$\sigma$",
+    "²": "$^2$",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"$|$",
+    "<": "$<$",
+    ">": "$>$",
+    "*": r"$*$",
+}
+
+
+def _tex(text: str) -> str:
+    return "".join(_TEX.get(c, c) for c in text)
+
+
+FORMATS: dict[str, Callable[[Shown], str]] = {"text": plain, "md": markdown, "latex": latex}
+
+
+def written(kind: str, shown: Shown) -> str:
+    if kind not in FORMATS:
+        raise UnknownNameError("format", kind, FORMATS)
+    return FORMATS[kind](shown)
+
+
+_BLOCK = re.compile(r"(<!-- pangaea paper show (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def filled(text: str, read: Callable[[str], Sequence[Mapping[str, Any]]]) -> str:
+    """A Markdown text with every block made anew that says by which command it is made.
+
+    `read` gives the runs of a file. A block begins with `<!-- pangaea paper show NAME --from FILE
+    --scale SCALE -->` and ends with `<!-- end -->`.
+    """
+
+    def block(match: re.Match[str]) -> str:
+        name, *words = shlex.split(match[2])
+        options = dict(zip(words[::2], words[1::2], strict=False))
+        if [*options] != ["--from", "--scale"] or name not in experiments():
+            raise PangaeaError(
+                "a block is made by `pangaea paper show NAME --from FILE --scale SCALE`, got "
+                f"{match[2]!r}"
+            )
+        runs, size = read(options["--from"]), sized(options["--scale"])
+        return match[1] + markdown(table(name, runs, size, brief=True)) + match[3]
+
+    return _BLOCK.sub(block, text)

@@ -1,0 +1,37 @@
+"""The paper's experiments as a table: what each takes, and how far it is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from rich.table import Table
+
+from pangaea.paper.contents import experiments
+from pangaea.paper.estimate import DEVICES, needs
+from pangaea.paper.scales import scale as sized
+
+
+def experiments_table(runs: Sequence[Mapping[str, Any]], scale: str) -> Table:
+    """A row for each, at this scale and on this machine's device."""
+    device = DEVICES["cuda" if torch.cuda.is_available() else "cpu"]
+    table = Table("name", "kind", "runs", "searches", "epochs", "hours", "done", box=None)
+    table.pad_edge = False
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for row in experiments().values():
+        cost = needs(row, sized(scale), runs, device)
+        table.add_row(
+            row.name,
+            row.kind,
+            str(cost.runs or ""),
+            str(len(row.searches) or ""),
+            f"{cost.epochs:,}" if cost.epochs else "",
+            _hours(cost.seconds) if cost.epochs else "",
+            f"{cost.done}/{cost.runs}" if cost.runs else "",
+        )
+    return table
+
+
+def _hours(seconds: float) -> str:
+    hours = seconds / 3600
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"

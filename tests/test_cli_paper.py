@@ -1,0 +1,88 @@
+"""`pangaea paper` from the command line."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pangaea.cli.app import app
+from pangaea.paper.running import run
+from pangaea.tasks.classification import Classification
+from tests.study.driving import REPOSITORY
+from tests.study.judges import instant
+
+RESULTS = str(REPOSITORY / "results" / "paper.jsonl")
+
+
+def told(*words: str) -> str:
+    result = CliRunner().invoke(app, ["paper", *words])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(Classification, "prepare", lambda task: None)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "paper.study"
+    run("prelu_lcn", study=path, scale="lab", runs=2, workers=0, judge=instant)
+    return path
+
+
+def test_list_names_every_experiment_and_how_far_it_is(study: Path) -> None:
+    text = told("list", "--scale", "lab")
+    for name in ("results", "splash", "progress", "telling", "operators"):
+        assert f"\n{name} " in text
+    (line,) = (line for line in text.splitlines() if line.startswith("prelu_lcn"))
+    assert line.split()[-1] == "18/27"
+
+
+def test_show_in_every_format(study: Path) -> None:
+    assert "PReLU per layer" in told("show", "prelu_lcn")
+    assert "| PReLU per layer |" in told("show", "prelu_lcn", "--format", "md")
+    assert r"\begin{tabular}" in told("show", "prelu-lcn", "--format", "latex")
+    assert "50 epochs" in told("show", "prelu_lcn", "--scale", "lab")
+
+
+def test_show_reads_plain_lines(study: Path) -> None:
+    assert "73.68 ± 0.39" in told("show", "results", "--from", RESULTS)
+
+
+def test_show_of_what_needs_no_training(study: Path) -> None:
+    assert "(tanh(x) + |erf(x)|)^2" in told("show", "mutations")
+    assert "α·σ(β·|x| − atan(γ·x)) (paper)" in told("show", "parameterization")
+    assert len(told("show", "initialization").splitlines()) == 8
+    assert "`pangaea operators` shows it" in told("show", "operators")
+
+
+def test_add_and_export(study: Path, tmp_path: Path) -> None:
+    assert "9 runs added, 0 were there" in told("add", RESULTS)
+    assert "0 runs added, 9 were there" in told("add", RESULTS)
+    assert "27 runs written" in told("export", str(tmp_path / "all.jsonl"))
+    assert "0 runs added, 27 were there" in told("add", str(tmp_path / "all.jsonl"))
+
+
+def test_fill_makes_a_table_anew(study: Path, tmp_path: Path) -> None:
+    shutil.copy(RESULTS, tmp_path / "r.jsonl")
+    page = tmp_path / "page.md"
+    block = "<!-- pangaea paper show results --from r.jsonl --scale paper -->\n<!-- end -->\n"
+    page.write_text(block)
+    assert "made anew" in told("fill", str(page))
+    assert "| ReLU | wrn-10-4/cifar100 | 71.87 ± 0.42 | 3 |" in page.read_text()
+    assert "as it was" in told("fill", str(page))
+
+
+def test_the_report_has_the_paper_s_tables(study: Path) -> None:
+    from pangaea.report import formats
+
+    told("add", RESULTS)
+    text = formats.write([study], kind="md")
+    assert "| results | ReLU | wrn-10-4/cifar100 | 71.87 ± 0.42 |" in text
+    assert "27 runs of the paper's experiments" in text
+    assert "71.87 ± 0.42" in formats.write([study], kind="html")
+
+
+def test_a_figure_without_its_searches_says_how_to_make_them(study: Path) -> None:
+    result = CliRunner().invoke(app, ["paper", "show", "progress"])
+    assert "`pangaea paper run progress` makes them" in str(result.exception)
