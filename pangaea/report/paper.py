@@ -86,8 +86,8 @@ def _notes(rows: Sequence[Standing]) -> list[str]:
         return []
     task = with_runs[0].task
     notes = [
-        f"{task.goal.label('test')}, mean ± sample sd. {legend(spelled(task.baseline))}. The difference has "
-        "its standard error where there are several runs."
+        f"{task.goal.label('test')}, mean ± sample sd. {legend(spelled(task.baseline))}. The "
+        "difference has its standard error where there are several runs."
     ]
     if any(one.apart for one in with_runs):
         notes.append(f"{_APART} further from the paper's than two standard errors.")
