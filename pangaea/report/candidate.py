@@ -8,7 +8,7 @@ from pangaea.report import texts
 from pangaea.report.measures import spread
 from pangaea.report.records import Row, Snapshot, opened
 from pangaea.study.stages import TEST
-from pangaea.study.trained import at_the_end, by_layer, recorded, weights
+from pangaea.study.trained import at_the_end, by_layer, recorded
 
 _GREEK = {"alpha": "α", "beta": "β", "gamma": "γ"}
 
@@ -30,7 +30,7 @@ class Candidate:
             if row is None:
                 raise PangaeaError(f"{study.name} has no candidate that could be trained")
             parameters = recorded(study, row["function"])
-            means = at_the_end(parameters, weights(study, row["function"]))
+            means = at_the_end(parameters)
             facts = _facts(study, row)
             if means:
                 values = (f"{_GREEK.get(name, name)} = {v:.4g}" for name, v in means.items())

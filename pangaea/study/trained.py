@@ -73,9 +73,7 @@ def by_layer(parameters: Parameters) -> dict[str, list[float]]:
     return {name: epochs[-1] for name, epochs in parameters.items()}
 
 
-def at_the_end(
-    parameters: Parameters, counts: Sequence[float] | None = None
-) -> dict[str, float]:
+def at_the_end(parameters: Parameters, counts: Sequence[float] | None = None) -> dict[str, float]:
     """Each parameter's mean after training, over the whole network."""
     return {name: mean(layers, counts) for name, layers in by_layer(parameters).items()}
 
