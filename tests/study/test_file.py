@@ -163,6 +163,20 @@ def test_a_transaction_is_all_or_nothing(path: Path) -> None:
         assert [run.number for run in study.pending(["test"])] == runs[1:]
 
 
+@pytest.mark.parametrize("remote", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_recorded_is_on_the_disk_itself(
+    path: Path, monkeypatch: pytest.MonkeyPatch, remote: bool, again: bool
+) -> None:
+    monkeypatch.setattr(file, "_remote", lambda path: remote)
+    if again:
+        created(path).close()
+    with Study.resume(path) if again else created(path) as study:
+        assert study._rows("pragma synchronous") == [(2,)]  # FULL: synced at every commit
+        assert study._rows("pragma journal_mode") == [("delete" if remote else "wal",)]
+        assert study._rows("pragma foreign_keys") == [(1,)]
+
+
 def test_a_run_has_one_result_and_a_result_a_run(path: Path) -> None:
     with created(path) as study:
         run = candidate(study, 1, "tanh(x)", score=50.0)

@@ -75,6 +75,22 @@ def test_the_rate_rises_and_falls_along_a_cosine() -> None:
     assert AdamRecipe(epochs=1, rate=0.2, warmup=0.0).rate_at(0.0) == 0.2
 
 
+def test_every_step_has_the_rate_of_its_own_place_in_the_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[float] = []
+    step = torch.optim.AdamW.step
+
+    def noting(optimizer: torch.optim.AdamW, *args: Any) -> Any:
+        seen.append(optimizer.param_groups[0]["lr"])
+        return step(optimizer, *args)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", noting)
+    fitted()
+    assert seen == pytest.approx([RECIPE.rate_at(i / 16) for i in range(16)])  # 4 epochs of 4
+    assert len(set(seen[:4])) == 4
+
+
 def test_compressing_keeps_the_number_of_points() -> None:
     recipe = AdamRecipe(epochs=50, rate=0.1, judge_every=10)
     assert recipe.compressed(10).judge_every == 2

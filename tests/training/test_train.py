@@ -140,6 +140,41 @@ def test_a_recipe_may_ask_for_fewer_points_of_the_validation_curve() -> None:
     assert often.loss == result.loss
 
 
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_a_score_is_that_of_the_last_epoch_and_not_of_the_best(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([30.0, 90.0, 60.0, 45.0])  # of three epochs, then of the test data
+    monkeypatch.setattr(Training, "_score", lambda *_: next(scores))
+    result = pg.train(
+        "mnist1d", "relu", recipe=short(pg.task("mnist1d"), 3, judge_every=1), data=part
+    )
+    assert result.validation == {1: 30.0, 2: 90.0, 3: 60.0}
+    if part == "validation":
+        assert result.score == 60.0
+    else:
+        assert (result.score, result.values["validation"]) == (45.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"one_cycle": True}, {"one_cycle": False, "warmup": 0.55, "warmup_rate": 0.001}],
+    ids=["one cycle", "warm-up"],
+)
+def test_every_step_has_the_rate_of_its_own_place_in_the_schedule(changes: dict[str, Any]) -> None:
+    recipe = short(pg.task("mnist1d"), 2, **changes)
+    device = torch.device("cpu")
+    run = Training(pg.task("mnist1d"), "relu", recipe, 0, device=device, dtype=torch.float32)
+    seen = []
+    while not run.done:
+        run.advance()
+        seen.append(run.optimizer.param_groups[0]["lr"].item())
+    steps = run.batches.steps
+    assert len(seen) == 2 * steps
+    assert seen == pytest.approx([recipe.rate_at(i / steps) for i in range(2 * steps)], rel=1e-6)
+    assert len(set(seen[:steps])) > 1  # within an epoch
+
+
 def test_parameters_are_followed_from_exactly_one() -> None:
     result = run(epochs=3)
     assert list(result.parameters) == ["alpha", "beta"]
