@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
-from scipy.special import erfcx
 
 from pangaea.activation.bessel import fits
 
@@ -50,6 +49,14 @@ def _exp_rest(r: float) -> float:
     return sum(r**k / math.factorial(k + 2) for k in range(16))
 
 
+def _scaled_erfc(x: float) -> float:
+    """exp(x²)·erfc(x); by its asymptotic series where the first factor would overflow."""
+    if x < 20:
+        return math.exp(x * x) * math.erfc(x)
+    s = 0.5 / (x * x)
+    return (1 - s + 3 * s**2 - 15 * s**3 + 105 * s**4) / (x * math.sqrt(math.pi))
+
+
 # By its name: the function, the degree, and from where to where.
 _SINGLE: dict[str, tuple[Scalar, int, float, float]] = {
     "exp": (_exp_rest, 4, -0.35, 0.35),
@@ -59,7 +66,7 @@ _SINGLE: dict[str, tuple[Scalar, int, float, float]] = {
     "erf": (_odd(math.erf), 7, 0, 1),
     "atan": (_odd(math.atan), 10, 0, 1),
     # exp(x²)·erfc(x) by t = 1/(1 + 0.4·x), which takes [0, ∞) to (0, 1], over t.
-    "erfc": (lambda t: float(erfcx((1 / t - 1) / 0.4)) / t, 11, 1e-9, 1),
+    "erfc": (lambda t: _scaled_erfc((1 / t - 1) / 0.4) / t, 11, 1e-9, 1),
 }
 _DOUBLE: dict[str, tuple[Scalar, int, float, float]] = {
     # log₂(m) by s = (m − 1)/(m + 1), over s, by s².
