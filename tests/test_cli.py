@@ -183,12 +183,17 @@ def test_list_shows_the_papers_best_accuracy_beside_its_function() -> None:
 
 def test_list_of_one_table_shows_that_table_only() -> None:
     rows = cells(output(run("list", "--table", "scale_up")))
-    body = rows[: rows.index([])]
-    assert {row[0] for row in body[::2]} == {f.name for f in FIGURES if f.table == "scale_up"}
-    assert body[:2] == [
-        ["wrn-1", "log(σ(α·x))·β·asinh(x)"],
-        ["wrn-16-8", "78.36", "±", "0.17", "(n", "=", "3)"],
-    ]
+    head, *body = rows[: rows.index([])]
+    assert head == ["function", "wrn-16-8", "resnet-v1-110", "resnet-v2-110"]
+    assert {row[0] for row in body} == {f.name for f in FIGURES if f.table == "scale_up"}
+    assert body[0][:3] == ["wrn-1", "log(σ(α·x))·β·asinh(x)", "78.36"]
+
+
+def test_the_papers_main_table_has_networks_as_columns() -> None:
+    head, first, *_ = output(run("list", "--table", "results")).splitlines()
+    assert head.split() == ["function", "wrn-10-4", "resnet-v1-56", "resnet-v2-56"]
+    numbers = ["73.20", "±", "0.37***", "18.63", "±", "21.04", "45.88", "±", "30.70"]
+    assert first.split() == ["wrn-1", "log(σ(α·x))·β·asinh(x)", *numbers]
 
 
 def test_an_unknown_table_is_answered_with_tables_that_exist() -> None:

@@ -128,7 +128,14 @@ def list_functions(
     if as_json:
         typer.echo(json.dumps([asdict(figure) for figure in figures], indent=2))
         return
-    console.print(language.catalog_table(figures), highlight=False)
+    shown = language.catalog_table if table is None else language.printed_table
+    console.print(shown(figures), highlight=False)
+    if table is not None:
+        say(
+            f"\nThe paper's table {table}: test accuracies in percent, mean ± sample sd, n = 10 "
+            "unless said, stars as there; CIFAR-10 for all-cnn-c, CIFAR-100 for the others."
+        )
+        return
     say(
         "\nTest accuracies in percent as the paper prints them, mean ± sample sd, n = 10 unless "
         "said; CIFAR-10 for all-cnn-c, CIFAR-100 for the others. Parameters are per channel unless "

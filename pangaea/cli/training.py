@@ -128,16 +128,16 @@ def _free(name: str) -> Path:
 def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """List the tasks, with their size, their cost and whether their data is here."""
-    from pangaea.report.terminal import evaluation
+    """List the tasks: their budgets, what a run takes on this machine, and where data is here."""
+    from pangaea.report.terminal.tasks import task_table
+    from pangaea.tasks import overview
 
-    rows = evaluation.task_rows()
+    rows = overview.rows(lambda text: typer.echo(text, err=True))
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    console.print(evaluation.task_table(rows), highlight=False)
+    console.print(task_table(rows, console.width), highlight=False)
     say(
-        "\nepochs and cost: in the search and the full recipe; the cost is the multiplications of "
-        "one training run, forward and backward, in units of 10¹⁵. Data not here is downloaded on "
-        "first use."
+        "\nBudgets, and what one run takes on this machine with the baseline, about: in the search "
+        "and in full. Data not here is downloaded on first use. pangaea search --task NAME"
     )

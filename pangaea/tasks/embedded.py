@@ -134,7 +134,7 @@ class EmbeddedTask(Task):
     def parameters(self) -> int:
         """Learnable numbers of the network with the baseline."""
         baseline = resolve(self.baseline)
-        with torch.random.fork_rng(devices=[]):
+        with torch.device("meta"):  # of which only sizes are asked
             model = self.build(baseline, lambda shape: Activation(baseline, shape=shape))
         return sum(p.numel() for p in model.parameters())
 

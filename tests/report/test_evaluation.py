@@ -2,17 +2,14 @@
 
 import io
 import json
-import re
 from typing import Any
 
 import pytest
 from rich.console import Console, RenderableType
 
 from pangaea.report.terminal import evaluation
-from pangaea.tasks import finding
 from pangaea.tasks.evaluate import Evaluation
 from pangaea.tasks.goal import Goal, maximize, minimize
-from pangaea.tasks.own import OwnTask
 from pangaea.training.result import TrainingResult
 
 ACCURACY = maximize("accuracy", unit="%", failure=10.0, digits=2)
@@ -168,55 +165,3 @@ def test_of_a_minimised_goal_the_smallest_mean_stands_out() -> None:
     assert head.split()[1] == "loss"
     assert "1.100 ± 0.100" in lines[1]
     assert "∞" in lines[2]
-
-
-def test_task_rows_tell_parameters_and_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding, "tasks", lambda: ("mnist1d", "resnet-v1-8/cifar10"))
-    small, image = evaluation.task_rows()
-    assert json.loads(json.dumps([small, image])) == [small, image]
-    task: Any = finding.task("mnist1d")
-    assert (small["task"], small["goal"], small["unit"]) == ("mnist1d", "accuracy (%)", "epochs")
-    assert small["parameters"] == task.parameters
-    # Three multiplications in training for one in use, for 1,000 samples and 40 epochs.
-    assert small["full_cost"] == 2 * small["search_cost"] == 3 * task.multiplications * 1000 * 40
-    assert small["samples"] == [1000, 2000, 6000]
-    assert (image["search_budget"], image["full_budget"]) == (100, 200)
-    assert image["full_cost"] == 2 * image["search_cost"]
-    header, *lines = shown(evaluation.task_table([small, image]))
-    assert header.split()[:4] == ["task", "parameters", "budgets", "cost"]
-    assert lines[0].split()[:2] == ["mnist1d", f"{task.parameters:,}"]
-    assert lines[1].split()[:1] == ["resnet-v1-8/cifar10"]
-    assert "100, 200 epochs" in lines[1]
-
-
-def test_a_task_of_another_kind_has_a_row_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = OwnTask(
-        "mine",
-        lambda activation, budget, seed: 1.0,
-        goal=minimize("loss"),
-        budgets={"search": 5, "full": 50},
-        unit="steps",
-    )
-    monkeypatch.setattr(finding, "tasks", lambda: ("mine",))
-    monkeypatch.setattr(finding, "task", lambda name: own)
-    (row,) = evaluation.task_rows()
-    assert (row["parameters"], row["full_cost"], row["data_here"]) == (None, None, None)
-    assert shown(evaluation.task_table([row]))[1].split() == ["mine", "5,", "50", "steps"]
-
-
-def test_a_task_table_says_whether_data_is_here() -> None:
-    plain = {
-        "task": "wrn-10-4/cifar10",
-        "unit": "epochs",
-        "parameters": 1_198_810,
-        "search_budget": 100,
-        "full_budget": 200,
-        "search_cost": 2_240_000_000_000_000,
-        "full_cost": 4_490_000_000_000_000,
-        "samples": [45000, 5000, 10000],
-        "data_here": False,
-    }
-    _, away, here = shown(evaluation.task_table([plain, plain | {"data_here": True}]))
-    assert here.rstrip().endswith("  here")
-    assert not away.rstrip().endswith("  here")
-    assert re.search(r"100, 200 epochs +2\.24.*4\.49", away)

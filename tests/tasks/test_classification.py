@@ -67,7 +67,13 @@ def test_a_wrong_name_is_answered_with_near_ones(name: str, near: str) -> None:
     assert near in offered
 
 
-@pytest.mark.parametrize("name", ["", "/", "?", "/cifar10"])
+@pytest.mark.parametrize("name", ["", " "])
+def test_no_name_is_said_to_be_none(name: str) -> None:
+    with pytest.raises(PangaeaError, match="a task has a name, such as mnist1d"):
+        pg.task(name)
+
+
+@pytest.mark.parametrize("name", ["/", "?", "/cifar10"])
 def test_a_name_near_to_none_is_answered_with_some(name: str) -> None:
     with pytest.raises(UnknownNameError, match=r"did you mean .+/cifar10"):
         pg.task(name)

@@ -4,9 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-from rich.text import Text
-
 from pangaea.activation.module import resolve
 from pangaea.report import texts
 from pangaea.report.measures import legend, mean_or_none, probability, welch
@@ -15,7 +12,6 @@ from pangaea.tasks.goal import Goal
 
 if TYPE_CHECKING:
     from pangaea.tasks.evaluate import Evaluation
-    from pangaea.tasks.task import Task
 
 
 def rows(evaluations: Sequence["Evaluation"], against: "Evaluation | None") -> list[dict[str, Any]]:
@@ -92,57 +88,3 @@ def footer(judged: Sequence[dict[str, Any]]) -> str:
 def _unknown(goal: Goal, row: dict[str, Any]) -> str:
     """No run that counts, or one that is infinitely bad."""
     return goal.bare(goal.worst) if row["n"] else "none"
-
-
-def task_rows() -> list[dict[str, Any]]:
-    """One plain row for each task; what only some kinds of tasks know is None for the others."""
-    from pangaea.tasks.finding import task, tasks
-
-    return [_task_row(task(name)) for name in tasks()]
-
-
-def _task_row(task: "Task") -> dict[str, Any]:
-    data_set = getattr(task, "data_set", None)
-    multiplications = getattr(task, "multiplications", None)
-    samples = None if data_set is None else data_set.sizes[0]
-
-    def cost(budget: str) -> int | None:
-        if multiplications is None or samples is None:
-            return None
-        # Backward takes two multiplications for each of the way forward.
-        return int(3 * multiplications * samples * task.budgets[budget])
-
-    return {
-        "task": task.name,
-        "goal": task.goal.label(),
-        "baseline": task.baseline,
-        "unit": task.unit,
-        "search_budget": task.budgets["search"],
-        "full_budget": task.budgets["full"],
-        "parameters": getattr(task, "parameters", None),
-        "search_cost": cost("search"),
-        "full_cost": cost("full"),
-        "samples": None if data_set is None else list(data_set.sizes),
-        "data_here": None if data_set is None else data_set.here(),
-    }
-
-
-def task_table(tasks: Sequence[dict[str, Any]]) -> Table:
-    shown = Table("task", "parameters", "budgets", "cost", "data", box=None, pad_edge=False)
-    for column in shown.columns:
-        column.no_wrap = True
-    for column in shown.columns[1:4]:
-        column.justify = "right"
-    for row in tasks:
-        shown.add_row(
-            Text(texts.inert(row["task"])),
-            "" if row["parameters"] is None else f"{row['parameters']:,}",
-            f"{row['search_budget']}, {row['full_budget']} {row['unit']}",
-            _costs(row["search_cost"], row["full_cost"]),
-            {True: "here", False: "not here", None: ""}[row["data_here"]],
-        )
-    return shown
-
-
-def _costs(*counts: int | None) -> str:
-    return ", ".join(f"{count / 1e15:.3g}" for count in counts if count is not None)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from rich.table import Table
@@ -15,7 +16,7 @@ from pangaea.functions.operators import OPERATORS
 from pangaea.functions.paper import Printed
 from pangaea.functions.shape import shape
 from pangaea.functions.space import PAPER, PRESETS, Space
-from pangaea.report.terminal.columns import broken
+from pangaea.report.terminal.columns import Functions, Line, broken
 
 POINTS = (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0)
 
@@ -138,14 +139,38 @@ def catalog_table(figures: Sequence[Printed]) -> Table:
     return table
 
 
-def _accuracy(figure: Printed) -> str | None:
+def printed_table(figures: Sequence[Printed]) -> Functions:
+    """One of the paper's tables as it prints it: a row for each function, a column a network."""
+    networks = list(dict.fromkeys(figure.network or "" for figure in figures))
+    rows: dict[tuple[str, str], list[Printed]] = {}
+    for figure in figures:
+        rows.setdefault((figure.name, _scope(figure)), []).append(figure)
+    lines = []
+    for (name, scope), row in rows.items():
+        text = row[0].function
+        cells = ["; ".join(_mean(f) for f in row if f.network == network) for network in networks]
+        shown = text if text in LEARNABLE else parse(text).readable()
+        lines.append(Line(f"{shown}{scope}", cells, name))
+    return Functions(networks, lines)
+
+
+def _scope(figure: Printed) -> str:
+    return f" per {figure.scope}" if figure.scope in ("layer", "neuron") else ""
+
+
+def _mean(figure: Printed) -> str:
     if figure.mean is None:
-        return None
-    scope = f" per {figure.scope}" if figure.scope in ("layer", "neuron") else ""
+        return ""
     spread = "" if figure.sd is None else f" ± {figure.sd:.2f}"
     runs = "" if figure.n == 10 else f" (n = {figure.n})"
     failed = f", {figure.failed} failed" if figure.failed else ""
-    return f"{figure.network}{scope} {figure.mean:.2f}{spread}{runs}{failed}"
+    return f"{figure.mean:.2f}{spread}{'*' * (figure.stars or 0)}{runs}{failed}"
+
+
+def _accuracy(figure: Printed) -> str | None:
+    if figure.mean is None:
+        return None
+    return f"{figure.network}{_scope(figure)} {_mean(replace(figure, stars=None))}"
 
 
 def facts_table(

@@ -1,0 +1,42 @@
+"""The table of tasks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from pangaea.report import texts
+
+_WIDE = 76  # columns, in which the number of parameters has room, too
+_UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
+
+
+def task_table(tasks: Sequence[dict[str, Any]], width: int = 80) -> Table:
+    """What a run takes in the search and in full; a window of sixty columns is enough."""
+    wide = width >= _WIDE
+    heads = ["task", *(["parameters"] if wide else []), "budgets", "takes", "data"]
+    shown = Table(*heads, box=None, pad_edge=False)
+    for column in shown.columns:
+        column.no_wrap = True
+    for column in shown.columns[1:-1]:
+        column.justify = "right"
+    for row in tasks:
+        parameters = "" if row["parameters"] is None else f"{row['parameters']:,}"
+        shown.add_row(
+            Text(texts.inert(row["task"])),
+            *([parameters] if wide else []),
+            f"{row['search_budget']}, {row['full_budget']} {row['unit']}",
+            ", ".join(filter(None, map(_brief, (row["search_seconds"], row["full_seconds"])))),
+            {True: "here", False: "", None: ""}[row["data_here"]],
+        )
+    return shown
+
+
+def _brief(seconds: float | None) -> str:
+    """`40 s`, `3.5 min`, `2.1 d`."""
+    if seconds is None:
+        return ""
+    unit, size = next((u for u in _UNITS if seconds >= 1.5 * u[1]), _UNITS[-1])
+    count = seconds / size
+    return f"{count:.{0 if count >= 10 else 1}f} {unit}"

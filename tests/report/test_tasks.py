@@ -1,0 +1,50 @@
+"""The table of tasks, in any width."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from pangaea.report.terminal.tasks import task_table
+
+ROW: dict[str, Any] = {
+    "task": "resnet-v1-110/cifar100",
+    "unit": "epochs",
+    "parameters": 1_736_564,
+    "search_budget": 100,
+    "full_budget": 200,
+    "search_seconds": 90_000.0,
+    "full_seconds": 180_000.0,
+    "data_here": False,
+}
+
+
+def shown(rows: list[dict[str, Any]], width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(task_table(rows, width), highlight=False)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_every_width_shows_what_a_run_takes_and_whether_data_is_here(width: int) -> None:
+    head, away, here = shown([ROW, ROW | {"data_here": True}], width)
+    assert head.split()[-3:] == ["budgets", "takes", "data"]
+    assert away.split()[-6:] == ["200", "epochs", "25", "h,", "2.1", "d"]
+    assert here.split()[-1] == "here"
+    assert ("1,736,564" in away) == (width >= 80)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(4.44, "4.4 s"), (60, "60 s"), (90, "1.5 min"), (1e6, "12 d"), (0, "0.0 s")],
+)
+def test_durations_are_short(seconds: float, text: str) -> None:
+    row = ROW | {"search_seconds": seconds, "full_seconds": None}
+    assert f"  {text}" in shown([row], 100)[1]
+
+
+def test_a_task_that_knows_less_has_a_row_too() -> None:
+    unknown = dict.fromkeys(("parameters", "search_seconds", "full_seconds", "data_here"))
+    row = ROW | unknown | {"task": "mine", "unit": "steps"}
+    assert shown([row], 80)[1].split() == ["mine", "100,", "200", "steps"]
