@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pangaea
-from pages import ROOT, api, commands, costs, drawing, gallery, settings, study
+from pages import ROOT, api, commands, costs, drawing, files, gallery, settings, study
 from pangaea.evolution.strategies import strategies
 from pangaea.functions.paper import FIGURES
 from pangaea.settings import declarations
@@ -55,6 +55,18 @@ def test_every_function_of_the_papers_tables_is_in_the_gallery() -> None:
     assert "wrn-10-4: 73.20, +1.74 ***" in page
     assert "here, wrn-10-4/cifar100: 73.68 ± 0.39 (n = 3)" in page
     assert page.count("<svg") == page.count("<article") > 60
+
+
+def test_every_file_has_a_line_and_every_folder_a_place_in_the_architecture() -> None:
+    page = files.page()
+    modules = [path for path in files.PACKAGE.rglob("*.py") if path.read_text(encoding="utf-8")]
+    assert len(re.findall(r"^\| `", page, re.MULTILINE)) == len(modules)
+    assert "| `expression.py` |" in page
+    tree = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for path in files.PACKAGE.iterdir():
+        if path.name.startswith("_") or path.suffix not in ("", ".py"):
+            continue
+        assert f"\n  {path.name}{'/' if path.is_dir() else ''} " in tree
 
 
 def test_costs_are_those_that_were_measured() -> None:
