@@ -38,7 +38,7 @@ test-htcondor: $(READY)
 # The site, in build/site: what is made from the code first, then the pages, where every warning is
 # an error, then a look at them in a browser. Two minutes, a part of it a search for the figures.
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,docs]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
 	$(BIN)/python -m pages
 	$(BIN)/zensical build --strict --clean
 	$(BIN)/python -m pytest tests/docs/test_site.py
