@@ -89,6 +89,11 @@ class Activation(nn.Module):
     def parameter_names(self) -> tuple[str, ...]:
         return tuple(self._initial)
 
+    @property
+    def initial(self) -> Mapping[str, float]:
+        """Where the parameters start."""
+        return self._initial
+
     def _parameter_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if self.scope == "layer" or not self._initial:
             return ()

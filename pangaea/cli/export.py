@@ -1,12 +1,12 @@
 """The command that takes a function elsewhere: export."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pangaea.cli.app import app, say
-from pangaea.cli.language import FunctionText
+from pangaea.cli.language import candidate_number, study_file
 from pangaea.errors import PangaeaError
 from pangaea.export import destinations
 
@@ -15,7 +15,18 @@ _PARAMETER = typer.Option(help="A value for it, instead of the 1 that training s
 
 @app.command("export", context_settings={"ignore_unknown_options": True})
 def export_function(
-    function: FunctionText,
+    function: Annotated[
+        str,
+        typer.Argument(
+            metavar="FUNCTION",
+            help="An expression, a name, a study's file, or one with the state dict of a model.",
+        ),
+    ],
+    candidate: Annotated[
+        str | None,
+        typer.Argument(metavar="[NUMBER]", help="Of a candidate of the study. Default: the best."),
+    ] = None,
+    *,
     to: Annotated[
         str, typer.Option("--to", metavar="TARGET", help=", ".join(destinations()) + ".")
     ],
@@ -23,6 +34,15 @@ def export_function(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to a file.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="What to call it there.")] = None,
+    layer: Annotated[
+        str | None,
+        typer.Option(
+            "--layer",
+            metavar="LAYER",
+            help="With the values that training gave it there: a number from 1, or a model's name "
+            "for it. Default: a study's mean over all layers.",
+        ),
+    ] = None,
     alpha: Annotated[float | None, _PARAMETER] = None,
     beta: Annotated[float | None, _PARAMETER] = None,
     gamma: Annotated[float | None, _PARAMETER] = None,
@@ -32,7 +52,11 @@ def export_function(
 
     values = {"alpha": alpha, "beta": beta, "gamma": gamma}
     given = {parameter: value for parameter, value in values.items() if value is not None}
-    result = export(function, to, parameters=given, name=name)
+    source: Any = function
+    where: str | int | None = int(layer) if layer is not None and layer.isdecimal() else layer
+    if (file := study_file(function, candidate)) is not None:
+        source, where = _trained(file, candidate_number(candidate), where)
+    result = export(source, to, parameters=given, name=name, layer=where)
     if output is not None:
         _write(output, result.encode() if isinstance(result, str) else result)
         say(f"{to} written to {output}")
@@ -40,6 +64,39 @@ def export_function(
         raise PangaeaError(f"{to} is not text: say where to write it with -o FILE")
     else:
         typer.echo(result, nl=False)
+
+
+def _trained(file: Path, candidate: int | None, layer: str | int | None) -> tuple[Any, Any]:
+    """What a file holds, and the layer of it that is still to be taken."""
+    from pangaea.study.file import recognized
+    from pangaea.study.study import Study
+
+    if not recognized(file):
+        return _weights(file), layer
+    if isinstance(layer, str):
+        raise PangaeaError(f"the layers of a study are numbers from 1, got {layer!r}")
+    with Study.open(file) as study:
+        return study.activation(candidate, layer=layer), None
+
+
+def _weights(file: Path) -> Any:
+    """A state dict, read without running anything that it may hold."""
+    import torch
+
+    try:
+        weights = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise PangaeaError(
+            f"{file} is neither a study nor a state dict, as torch.save(model.state_dict(), …) "
+            f"writes it ({reason[:200]})"
+        ) from None
+    if not isinstance(weights, dict):
+        raise PangaeaError(f"{file} holds a {type(weights).__name__}, not a state dict")
+    for inside in ("state_dict", "model"):  # where checkpoints of other programs have it
+        if isinstance(weights.get(inside), dict):
+            return weights[inside]
+    return weights
 
 
 def _write(path: Path, content: bytes) -> None:

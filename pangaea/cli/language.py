@@ -173,8 +173,8 @@ def show(
 
     asked = {"alpha": alpha, "beta": beta, "gamma": gamma}
     given = {name: value for name, value in asked.items() if value is not None}
-    study = _study(function, candidate)
-    one = None if study is None else Candidate.read(study, _number(candidate))
+    study = study_file(function, candidate)
+    one = None if study is None else Candidate.read(study, candidate_number(candidate))
     if one is not None:
         function, given = one.function, one.means | given
     f, value, slope = _evaluable(function, given)
@@ -194,13 +194,13 @@ def show(
     say("\n" + (plot if png is None else f"plot written to {png}"))
 
 
-def _number(text: str | None) -> int | None:
+def candidate_number(text: str | None) -> int | None:
     if text is None or text.isdecimal():
         return None if text is None else int(text)
     raise PangaeaError(f"the second argument is the number of a candidate, got {text!r}")
 
 
-def _study(text: str, candidate: str | None) -> Path | None:
+def study_file(text: str, candidate: str | None) -> Path | None:
     """The study's file that a text names, if it is no function."""
     from pangaea.activation.names import resolve
     from pangaea.errors import ParseError

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pangaea.errors import UnknownNameError
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from pangaea.activation.module import Activation
     from pangaea.export.request import Request
     from pangaea.functions.expression import Function
@@ -27,21 +29,23 @@ def destinations() -> tuple[str, ...]:
 
 
 def export(
-    function: "Function | Activation | str",
+    function: "Function | Activation | nn.Module | Mapping[str, Any] | str",
     to: str,
     *,
     parameters: Mapping[str, Any] | None = None,
     name: str | None = None,
+    layer: str | int | None = None,
 ) -> str | bytes:
     """The function as source code, text or (ONNX) bytes that need nothing of this package.
 
     Parameters start at 1, at the given values (a number, a list with one per channel, nested
-    lists with one per neuron), or at the trained values of an `Activation`. `name` is what the
-    function is called there; without it, what the catalog calls it.
+    lists with one per neuron), or at the trained values of an `Activation`: also of the `layer`
+    of a model or its state dict, by name or number from 1. `name` is what the function is called
+    there; without it, what the catalog calls it.
     """
     from pangaea.export.request import request
 
-    return _target(to)(request(function, parameters, name))
+    return _target(to)(request(function, parameters, name, layer))
 
 
 def _target(name: str) -> Callable[["Request"], str | bytes]:

@@ -12,6 +12,8 @@ from pangaea.functions.catalog import LEARNABLE, catalog, parse
 from pangaea.functions.expression import Function
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from pangaea.activation.module import Activation
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
@@ -53,15 +55,20 @@ _ARGUMENTS = ("x", "alpha", "beta", "gamma")
 
 
 def request(
-    function: "Function | Activation | str",
+    function: "Function | Activation | nn.Module | Mapping[str, Any] | str",
     parameters: Mapping[str, Any] | None,
     name: str | None,
+    layer: str | int | None = None,
 ) -> Request:
     if name is not None and not _NAME.fullmatch(name):
         raise PangaeaError(
             f"a name has letters, digits and _ and starts with a letter, got {name!r}"
         )
     trained = None
+    if layer is not None and isinstance(function, str | Function):
+        raise PangaeaError(
+            f"{function} has no layers: one is of a model, its state dict or a study"
+        )
     if isinstance(function, str):
         if function.strip().lower() in LEARNABLE:
             raise _not_an_expression(function.strip().lower())
@@ -69,7 +76,7 @@ def request(
     elif isinstance(function, Function):
         resolved = function
     else:
-        resolved, trained = _of_module(function)
+        resolved, trained = _of_module(function, layer)
     values = trained or Values(dict.fromkeys(resolved.parameters, 1.0))
     if parameters:
         values = _given(resolved, values, parameters)
@@ -90,32 +97,24 @@ def _not_an_expression(name: str) -> PangaeaError:
     )
 
 
-def _of_module(module: Any) -> tuple[Function, Values | None]:
+def _of_module(source: Any, layer: str | int | None) -> tuple[Function, Values | None]:
     """The function of an `Activation`, and its values as they are now."""
     from torch import float64
     from torch.nn.parameter import UninitializedParameter
 
     from pangaea.activation.learnable import Learnable
-    from pangaea.activation.module import Activation
 
-    if isinstance(module, Learnable):
-        raise _not_an_expression(module.name)
-    if not isinstance(module, Activation):
-        raise PangaeaError(
-            f"an export is of a function, its text or an Activation, got {type(module).__name__}; "
-            "a whole model goes to torch.export or torch.onnx.export(model, …, dynamo=True)"
-        )
+    if isinstance(source, Learnable):
+        raise _not_an_expression(source.name)
+    module = _activation(source, layer)
     if isinstance(module.function, Learnable):
         raise _not_an_expression(module.function.name)
     tensors = {name: getattr(module, name) for name in module.parameter_names}
-    for name, tensor in tensors.items():
-        if isinstance(tensor, UninitializedParameter):
-            raise PangaeaError(
-                f"{name} has no values yet: give the module an input, or a shape when it is made"
-            )
     if not tensors:
         return module.function, None
     first = next(iter(tensors.values()))
+    if isinstance(first, UninitializedParameter):  # whatever shape they will have
+        return module.function, Values(dict(module.initial))
     shape = tuple(first.shape)
     _check_size(shape)
     # Nine digits are every digit of a float32.
@@ -126,6 +125,25 @@ def _of_module(module: Any) -> tuple[Function, Values | None]:
         numbers[name] = flat if shape else flat[0]
     channel_dim = module.channel_dim if shape and module.scope == "channel" else None
     return module.function, Values(numbers, shape, channel_dim)
+
+
+def _activation(source: Any, layer: str | int | None) -> "Activation":
+    """An `Activation` itself, or the one of a model or a state dict that is asked for."""
+    from torch import nn
+
+    from pangaea.activation.module import Activation
+    from pangaea.activation.values import of_model, of_state
+
+    if isinstance(source, Activation):
+        return source
+    if isinstance(source, nn.Module):
+        return of_model(source, layer)
+    if isinstance(source, Mapping):
+        return of_state(source, layer)
+    raise PangaeaError(
+        "an export is of a function, its text, an Activation, a model that has one or its state "
+        f"dict, got {type(source).__name__}"
+    )
 
 
 def _given(function: Function, start: Values, parameters: Mapping[str, Any]) -> Values:

@@ -252,7 +252,7 @@ def _durable(path: Path, lock: Lock) -> sqlite3.Connection:
     return connection
 
 
-def _recognize(path: Path, remedy: str = "") -> None:
+def recognized(path: Path) -> bool:
     """By the file's first bytes: SQLite would put its log beside what is somebody else's."""
     if identity(path) in _GUARDED:  # to close it would release the locks that SQLite has on it
         return
@@ -261,7 +261,11 @@ def _recognize(path: Path, remedy: str = "") -> None:
             start = stream.read(100)
     except OSError as error:
         raise PangaeaError(f"{path} cannot be read: {error.strerror}") from None
-    if start[:16] != b"SQLite format 3\0" or int.from_bytes(start[68:72]) != APPLICATION:
+    return start[:16] == b"SQLite format 3\0" and int.from_bytes(start[68:72]) == APPLICATION
+
+
+def _recognize(path: Path, remedy: str = "") -> None:
+    if not recognized(path):
         raise PangaeaError(f"{path} is not a study of pangaea" + (remedy and f": {remedy}"))
 
 

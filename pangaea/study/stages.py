@@ -9,13 +9,14 @@ class Stage(NamedTuple):
     part: str  # of the data that its runs are judged on
     doing: str  # what a person reads while it goes on
     proposed: bool = False  # are its runs proposed by the strategy?
+    keeps: bool = False  # what training made of the function's parameters, each of them?
 
 
 BASELINE = Stage("baseline", "search", "validation", "the baseline first")
 SEARCH = Stage("search", "search", "validation", "searching", proposed=True)
 PROMOTION = Stage("promotion", "search", "validation", "searching", proposed=True)
-RERANK = Stage("rerank", "full", "validation", "training the best again")
-TEST = Stage("test", "full", "test", "testing the best")
+RERANK = Stage("rerank", "full", "validation", "training the best again", keeps=True)
+TEST = Stage("test", "full", "test", "testing the best", keeps=True)
 GENERAL = Stage("general", "full", "validation", "judging on every task")
 EVALUATION = Stage("evaluation", "full", "test", "judging")
 PAPER = Stage("paper", "full", "test", "the paper's experiments")

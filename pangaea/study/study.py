@@ -369,7 +369,8 @@ class Study:
         """A candidate, or the best one, as a module that starts where training left it.
 
         Parameters start at their means over the layers of the longest run, or at those of one
-        `layer`, counted from 1. Options are those of `Activation`.
+        `layer`, counted from 1: each channel's own, if the function was trained again or tested
+        and no options ask for something else. Options are those of `Activation`.
         """
         from pangaea.study import trained
 

@@ -81,10 +81,16 @@ def at_the_end(parameters: Parameters, counts: Sequence[float] | None = None) ->
 def activation(
     study: "Study", number: int | None, layer: int | None, options: Mapping[str, Any]
 ) -> "Activation":
-    """A candidate as a module that starts where training left it: on average, or in a layer."""
+    """A candidate as a module that starts where training left it: on average, or in a layer.
+
+    A layer of a function that was trained again or tested has each of its values, unless options
+    ask for another shape.
+    """
     from pangaea.activation.module import Activation
 
     text = _candidate(study, number)
+    if layer is not None and (module := _kept(study, text, layer, options)) is not None:
+        return module
     layers = by_layer(recorded(study, text))
     missing = [name for name in parse(text).parameters if name not in layers]
     if missing:
@@ -98,6 +104,27 @@ def activation(
     counts = weights(study, text)
     trained = {n: mean(v, counts) if layer is None else v[layer - 1] for n, v in layers.items()}
     return Activation(text, **{"scope": study.settings.scope, "init": trained, **options})
+
+
+def _kept(
+    study: "Study", function: str, layer: int, options: Mapping[str, Any]
+) -> "Activation | None":
+    """A layer with a value for each channel or neuron, if they are in the study and asked for."""
+    runs = [run for stage in (TEST, RERANK) for run in study.runs(stage.name)]
+    numbers = (
+        run["run"] for run in runs if run["function"] == function and run["score"] is not None
+    )
+    rows: list[Any] = next(
+        (kept for run in numbers if (kept := study.curves(run).get("trained"))), []
+    )
+    if options or not 1 <= layer <= len(rows):
+        return None
+    from pangaea.activation.values import restored
+
+    try:
+        return restored(function, rows[layer - 1])
+    except (KeyError, TypeError, ValueError, RuntimeError, PangaeaError) as error:
+        raise PangaeaError(f"{study.path} is damaged: {error}") from None
 
 
 def _candidate(study: "Study", number: int | None) -> str:

@@ -76,9 +76,14 @@ def _train(job: Job, given: Mapping[str, Task], deadline: float) -> Result:
 
     on = given.get(job.task) or task(job.task)
     how = replace(job.how, checkpoints=job.checkpoints, passing=True)
-    trained = on.train(job.function, job.scope, job.budget, job.seed, job.part, tell, how).as_dict()
+    result = on.train(job.function, job.scope, job.budget, job.seed, job.part, tell, how)
+    trained = result.as_dict()
     kept = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device")
     curves = {name: trained[name] for name in _CURVES if trained.get(name)}
+    if result.model is not None:
+        from pangaea.activation.values import layers
+
+        curves |= {"trained": rows} if (rows := layers(result.model)) else {}
     return {name: trained[name] for name in kept} | {"curves": curves}
 
 

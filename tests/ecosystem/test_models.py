@@ -55,3 +55,18 @@ def test_a_convolutional_model_goes_to_onnx_with_its_batch_left_open(
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     (many,) = session.run(None, {session.get_inputs()[0].name: torch.randn(7, 3, 5, 5).numpy()})
     assert many.shape == (7, 100)
+
+
+@pytest.mark.parametrize("function", ["wrn-1", "alpha*bessel_i1e(beta*x) - gamma*x"])
+def test_a_network_of_ours_goes_to_onnx_and_torch_export_as_training_left_it(
+    function: str, tmp_path: Path
+) -> None:
+    model = pg.train("mnist1d", function, epochs=1, keep_model=True, device="cpu").model
+    activation = next(m for m in model.modules() if isinstance(m, pg.Activation))
+    assert len(activation.alpha.unique()) > 1
+    x = torch.randn(3, 1, 40)
+    expected = model(x).detach().numpy()
+    output = onnx_output(model, x, tmp_path / "model.onnx")
+    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+    exported = torch.export.export(model, (x,)).module()
+    np.testing.assert_allclose(exported(x).detach().numpy(), expected, rtol=1e-5, atol=1e-6)

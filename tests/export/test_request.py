@@ -86,6 +86,26 @@ def test_trained_values_travel_with_a_torch_source(
         assert torch.equal(parameter.flatten(), getattr(module, name).flatten())
 
 
+def test_a_layer_of_a_model_or_of_its_state_dict_is_exported_with_its_values() -> None:
+    first, second = (trained("wrn-1", "channel", (3,)) for _ in range(2))
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), first, torch.nn.Linear(3, 3), second)
+    x = torch.randn(5, 3)
+    for source in (model, model.state_dict()):
+        for layer, ours in ((1, first), ("3", second)):
+            exported = execute(pg.export(source, to="torch", layer=layer))["Wrn1"]()
+            torch.testing.assert_close(exported(x), ours(x))
+    with pytest.raises(PangaeaError, match="2 activations in it"):
+        pg.export(model, to="torch")
+    with pytest.raises(PangaeaError, match="wrn-1 has no layers"):
+        pg.export("wrn-1", to="torch", layer=1)
+
+
+def test_a_module_that_has_seen_no_input_starts_where_it_says() -> None:
+    module = pg.Activation("wrn-1", init={"alpha": 0.5})
+    exported = execute(pg.export(module, to="torch"))["Wrn1"]()
+    assert (exported.alpha.item(), exported.beta.item()) == (0.5, 1.0)
+
+
 def test_a_torch_module_has_any_shape_computes_half_in_float32_and_learns() -> None:
     made = execute(pg.export("wrn-1", to="torch", parameters={"alpha": 0.5}))["Wrn1"]
     module = made(shape=(3, 1, 1))
@@ -122,8 +142,7 @@ def test_values_per_channel_stand_in_the_source() -> None:
         (("wrn-1", "kears"), "did you mean keras"),
         (("prelu", "torch"), "learnable baseline"),
         ((pg.Activation("pau"), "torch"), "learnable baseline"),
-        ((torch.nn.ReLU(), "torch"), "got ReLU"),
-        ((pg.Activation("wrn-1"), "torch"), "no values yet"),
+        ((torch.nn.ReLU(), "torch"), "there is no Activation in it"),
         ((3, "torch"), "got int"),
     ],
 )
