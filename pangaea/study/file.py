@@ -255,7 +255,7 @@ def _durable(path: Path, lock: Lock) -> sqlite3.Connection:
 def recognized(path: Path) -> bool:
     """By the file's first bytes: SQLite would put its log beside what is somebody else's."""
     if identity(path) in _GUARDED:  # to close it would release the locks that SQLite has on it
-        return
+        return True
     try:
         with path.open("rb") as stream:
             start = stream.read(100)
