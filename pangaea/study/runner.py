@@ -15,7 +15,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from pangaea.study.stages import STAGES
+from pangaea.study.stages import KEEPING
 from pangaea.study.study import Run, Study, Wanted
 from pangaea.training.how import How
 from pangaea.workers.engine import Engine
@@ -180,7 +180,7 @@ class Runner:
             seed=wanted.seed,
             part=wanted.part,
             limit=None if self._seconds is None else self._seconds * wanted.budget,
-            how=replace(self._how, keep_model=STAGES[wanted.stage].keeps),
+            how=replace(self._how, keep_model=wanted.stage in KEEPING),
             # A killed worker's long run goes on from there, wherever the folder can be reached.
             checkpoints=f"{self._folder}/run-{run.number}",
         )

@@ -24,3 +24,4 @@ PAPER = Stage("paper", "full", "test", "the paper's experiments")
 _ALL = (BASELINE, SEARCH, PROMOTION, RERANK, TEST, GENERAL, EVALUATION, PAPER)
 STAGES = {stage.name: stage for stage in _ALL}
 PROPOSED = tuple(stage.name for stage in STAGES.values() if stage.proposed)
+KEEPING = tuple(stage.name for stage in STAGES.values() if stage.keeps)
