@@ -13,6 +13,7 @@ ROOMS = {
     "export": "Elsewhere",
     "tasks": "Tasks and scores",
     "study": "Searching",
+    "paper": "The paper's experiments",
     "training": "Training",
     "report": "Figures",
     "testing": "Contract tests",

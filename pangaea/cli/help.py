@@ -13,11 +13,10 @@ from typer.models import OptionInfo
 
 HEADINGS = {
     "Search": ("search", "resume", "top", "report", "dashboard", "general"),
-    "Judge functions": ("evaluate", "tasks"),
+    "Judge functions": ("evaluate", "tasks", "paper"),
     "Look at functions, take them away": ("show", "list", "export", "inspect"),
     "What functions are made of": ("operators", "space"),
 }
-_OTHERS = "More"
 _NAMES = 20  # columns for names; a longer one has a line of its own
 _WIDEST = 100
 
@@ -58,13 +57,17 @@ class Group(TyperGroup):
     """The commands, the first ones first."""
 
     def list_commands(self, ctx: Any) -> list[str]:
+        if ctx.parent is not None:  # of a group within another, as they were written
+            return list(self.commands)
         order = [name for names in HEADINGS.values() for name in names]
         return sorted(self.commands, key=lambda n: order.index(n) if n in order else len(order))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         groups: dict[str, list[Row]] = {}
         for name in self.list_commands(ctx):
-            heading = next((h for h, names in HEADINGS.items() if name in names), _OTHERS)
+            heading = next((h for h, names in HEADINGS.items() if name in names), "More")
+            if ctx.parent is not None:  # a group of commands within another
+                heading = "Commands"
             first = (self.commands[name].help or "").split("\n\n")[0]
             groups.setdefault(heading, []).append((name, _line(first)))
         groups["Options"] = [_described(parameter)[1] for parameter in self.get_params(ctx)]

@@ -6,11 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pangaea.cli.app import app, console, say
+from pangaea.cli import help  # noqa: A004 (what `--help` says)
+from pangaea.cli.app import App, app, console, say
 from pangaea.cli.options import with_options
 from pangaea.cli.study import PLACE
 
-paper = typer.Typer(
+paper = App(
+    cls=help.Group,
     help="The paper's tables and figures: run them, and see our numbers beside its own.",
     no_args_is_help=True,
 )

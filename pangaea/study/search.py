@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Sequence
+from random import Random
 
 from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.strategies import strategy
-from pangaea.evolution.trials import Again, Measured, Trial, generator
+from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
 from pangaea.study.stages import BASELINE, PROMOTION, PROPOSED, RERANK, SEARCH, TEST, Stage
@@ -16,6 +17,7 @@ from pangaea.workers.judge import OUTSIDE, Result
 BASELINE_RUNS = 3
 # So many failures in a row that need not be the functions' fault: the baseline is tried again.
 _SUSPICIOUS = 10
+_DRAWS = 100  # after which a function is tried whatever it costs
 
 
 class Search:
@@ -71,7 +73,7 @@ class Search:
     def _next(self) -> Run:
         """Ask for what the strategy proposes."""
         number = self._asked + 1
-        proposal = self._propose(self.trials, generator(self.settings.seed, number), self._tuning)
+        proposal = self._proposed(generator(self.settings.seed, number))
         self._asked = number
         seed = self._seed(SEARCH, str(number))
         if isinstance(proposal, Again):
@@ -85,6 +87,21 @@ class Search:
         if proposal.budget is not None:
             wanted = wanted._replace(budget=proposal.budget)
         return self.study.ask(wanted)
+
+    def _proposed(self, rng: Random) -> Proposal | Again:
+        """What the strategy proposes; of functions that cost too much, the next."""
+        for _ in range(_DRAWS):
+            proposal = self._propose(self.trials, rng, self._tuning)
+            if isinstance(proposal, Again) or not self._too_dear(str(proposal.function)):
+                break
+        return proposal
+
+    def _too_dear(self, function: str) -> bool:
+        if self.settings.cost is None:
+            return False
+        from pangaea.activation.cost import relative  # only who limits costs waits for torch
+
+        return relative(function, self.study.baseline) > self.settings.cost
 
     def _note(self, run: Run, result: Result) -> None:
         """Let the strategy see a result."""

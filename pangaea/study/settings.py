@@ -34,6 +34,9 @@ class Settings(Declared):
     exclude: str | None = setting(
         None, "None of these operators: bessel_i0e,bessel_i1e.", several=True
     )
+    cost: float | None = setting(
+        None, "Most that a function may cost, in times of the baseline, as measured alone.", above=0
+    )
     scope: str | None = setting(
         None, "Where parameters are shared. Default: the paper's choice.", names=lambda: SCOPES
     )

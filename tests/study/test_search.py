@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pangaea.activation import cost as costing
 from pangaea.errors import PangaeaError
 from pangaea.evolution.strategies import Strategy, strategies
 from pangaea.evolution.strategies.evolution import Settings
@@ -218,6 +219,25 @@ def test_the_score_of_a_candidate_is_of_its_largest_budget_and_breeds(
     assert [trial.score for trial in seen[3]] == [90.0, 50.0]
     assert [row["score"] for row in rows[:2]] == [90.0, 50.0]
     assert rows[2]["parent"] == 1
+
+
+def test_functions_that_cost_too_much_are_not_tried(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of four proposals do."""
+    drawn: list[str] = []
+
+    def propose(trials: Sequence[Trial], rng: Random, settings: Any) -> Proposal:
+        drawn.append(("erf(x)", "tanh(x)", "mish(x)", "exp(x)")[len(drawn) % 4])
+        return Proposal(parse(drawn[-1]), None, "initial")
+
+    costs = {"exp(x)": 1.9, "erf(x)": 2.1}
+    monkeypatch.setattr(costing, "relative", lambda text, baseline: costs.get(text, 5.0))
+    proposing(monkeypatch, propose)
+    with created(path, **SMALL | {"candidates": 3, "cost": 2.0}) as study:
+        rows = run(study)
+    assert [row["function"] for row in rows] == ["exp(x)"] * 3
+    assert len(drawn) == 12
 
 
 # The test.
