@@ -19,7 +19,8 @@ tables: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest -n auto -m "not gpu and not slurm and not htcondor and not ecosystem and not release"
 
-# Other people's packages beside ours: transformers, JAX, Flax, Keras, onnxruntime, SymPy.
+# Other people's packages beside ours (transformers, Lightning, JAX, Keras, TensorFlow, …), and the
+# examples.
 test-ecosystem: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,ecosystem]"
 	$(BIN)/python -m pytest -m ecosystem tests/ecosystem
