@@ -22,8 +22,9 @@ from pangaea.errors import PangaeaError
 from pangaea.report import findings, formats, records
 from pangaea.report.page import document
 from pangaea.report.terminal import best
-from pangaea.study.driver import resume
+from pangaea.study.driver import resume, search
 from pangaea.study.general import general
+from pangaea.workers.judge import Job, Judge, Result
 from tests.strangers import ENDLESS, hurt, told
 from tests.study.engines import Noting
 from tests.study_maker import make
@@ -305,3 +306,43 @@ def test_a_process_of_its_own_ends_soon_and_small(
     *_, spent, used = done.stdout.split()
     assert float(spent) < SECONDS
     assert int(used) >> 10 < MEGABYTES
+
+
+STRANGE: Result = {
+    "score": 50.0,
+    "detail": b"bytes",
+    "device": 3,
+    "worker": "half a character \ud800",
+    "seconds": "long",
+    "started": -1.0,
+    "finished": 1e30,
+    "peak_memory": 1.5,
+    "curves": [1, 2],
+    "values": {"validation": float("nan"), "steps": 3},
+}
+
+
+def strange(job: Job) -> Result:
+    return STRANGE
+
+
+def strange_failure(job: Job) -> Result:
+    return STRANGE | {"failure": "x" * 10**6, "detail": "\ud800" * 10**6}
+
+
+@pytest.mark.parametrize("judge", [strange, strange_failure])
+def test_what_a_strange_judge_says_makes_no_strange_study(tmp_path: Path, judge: Judge) -> None:
+    path = tmp_path / "a.study"
+    with contextlib.suppress(PangaeaError):  # the baseline that fails ends a search
+        search("mnist1d", study=path, candidates=2, runs=0, workers=0, judge=judge).close()
+    with records.opened(path) as study:
+        for run in study.runs():
+            assert run["values"] == {"steps": 3}
+            assert 0 <= run["seconds"] < 60
+            assert run["finished"] > study.created
+            assert (run["started"] is None or run["started"] > 0, run["peak_memory"]) == (
+                True,
+                None,
+            )
+            assert len(run["failure"] or "") <= 2000
+        assert study.runs()
