@@ -20,15 +20,24 @@ _PLAIN = (Tensor, nn.Parameter)
 
 
 def applies(x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]) -> bool:
-    """Can the kernels do it? They know float32 alone, and who records operators would see none."""
+    """Can the kernels do it?"""
+    return (
+        plain(x, *parameters) and x.numel() > 0 and broadcasts(x, shape) and library() is not None
+    )
+
+
+def plain(*tensors: Tensor) -> bool:
+    """Kernels in C know float32 alone, and who records operators or transforms them sees none."""
     if torch.compiler.is_compiling() or forward_mode() or tracing() or _recorded():
         return False
-    for tensor in (x, *parameters):
+    for tensor in tensors:
         if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
             return False
-        if type(tensor) not in _PLAIN or is_functorch_wrapped_tensor(tensor) or tensor.is_neg():
+        if type(tensor) not in _PLAIN or is_functorch_wrapped_tensor(tensor):
             return False
-    return x.numel() > 0 and broadcasts(x, shape) and library() is not None
+        if tensor.is_neg() or tensor._is_zerotensor():
+            return False
+    return True
 
 
 def _recorded() -> bool:
@@ -59,19 +68,9 @@ class _Vectorized(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, *parameters = ctx.saved_tensors
-        if torch.is_grad_enabled() or not _simple(gradient):
+        if torch.is_grad_enabled() or not plain(gradient):
             steps: tuple[Step, ...] = ctx.program.steps
             return None, None, *gradients(steps, x, parameters, ctx.shape, gradient)
         needed = ctx.needs_input_grad[2], any(ctx.needs_input_grad[3:])
         to_x, own = launch.backward(ctx.program, x, parameters, ctx.shape, gradient, needed)
         return None, None, to_x, *own
-
-
-def _simple(gradient: Tensor) -> bool:
-    return (
-        type(gradient) in _PLAIN
-        and not is_functorch_wrapped_tensor(gradient)
-        and not gradient.is_neg()
-        and not gradient._is_zerotensor()
-        and not _recorded()
-    )

@@ -6,6 +6,7 @@ last in memory.
 
 from torch import nn
 
+from pangaea.networks.convolutions import Convolution
 from pangaea.networks.layers import ActivationFactory, Features, linear, named, normalized
 
 CHANNELS = 16
@@ -22,7 +23,7 @@ def small_cnn(activation: ActivationFactory, *, classes: int, shape: Features) -
     layers: list[nn.Module] = [nn.Unflatten(2, (1, length))]
     for stride in STRIDES:
         # No bias: the batch norm that follows would subtract it.
-        layer = nn.Conv2d(features[0], CHANNELS, (1, 3), (1, stride), padding=(0, 1), bias=False)
+        layer = Convolution(features[0], CHANNELS, width=3, stride=stride)
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
         features = (CHANNELS, 1, -(-features[2] // stride))
         layers += [layer, normalized(features, activation)]

@@ -15,17 +15,17 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pangaea.activation.cpu import fits
 from pangaea.files import cache_folder, replacing
 
-# Infinity and NaN keep their meaning; what is left out is C's account of errors. Nothing is
-# contracted that is not written so, and integers may wrap around where a lane is not used.
+# Infinity and NaN keep their meaning; what is left out is C's account of errors. Integers may wrap
+# around where a lane is not used.
 _FLAGS = (
-    *("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
-    *("-fwrapv", "-std=gnu11", "-fPIC", "-shared"),
+    *("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fwrapv"),
+    *("-std=gnu11", "-fPIC", "-shared"),
 )
 _SOURCES = ("program.c", "functions.h", "units.h", "operators.h")
 _SECONDS = 120.0  # 1.3 s are usual
@@ -33,11 +33,25 @@ _SECONDS = 120.0  # 1.3 s are usual
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The kernels, or none where they cannot be had."""
-    # Whatever is wrong with the compiler or the disk, the operators in torch do the same.
-    with contextlib.suppress(OSError, subprocess.SubprocessError, AttributeError):
+    """The kernels of the activation functions, or none where they cannot be had."""
+    texts = {name: Path(__file__).with_name(name).read_text("utf-8") for name in _SOURCES}
+    # Nothing is contracted that is not written so: u·v − u·v is 0.
+    kernels = compiled(texts | {"fits.h": fits.header()}, "-ffp-contract=off")
+    return None if kernels is None else _declared(kernels)
+
+
+def compiled(texts: Mapping[str, str], *flags: str) -> ctypes.CDLL | None:
+    """The library of these files, of which the first includes the others; none without compiler."""
+    # Whatever is wrong with the compiler or the disk, torch's operators do the same.
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
         compiler = _compiler()
-        return None if compiler is None else _declared(_loaded(compiler))
+        if compiler is None:
+            return None
+        command = [*compiler, *_FLAGS, *flags]
+        path = _folder() / f"{_key(command, texts)}.so"
+        if not _ours(path):
+            _compile(command, texts, path)
+        return ctypes.CDLL(str(path))
     return None
 
 
@@ -49,32 +63,23 @@ def _compiler() -> list[str] | None:
     return None if path is None or sys.platform == "win32" else [path, *named[1:]]
 
 
-def _loaded(compiler: Sequence[str]) -> ctypes.CDLL:
-    texts = {name: Path(__file__).with_name(name).read_text("utf-8") for name in _SOURCES}
-    texts["fits.h"] = fits.header()
-    path = _folder() / f"{_key(compiler, texts)}.so"
-    if not _ours(path):
-        _compile(compiler, texts, path)
-    return ctypes.CDLL(str(path))
-
-
-def _key(compiler: Sequence[str], texts: dict[str, str]) -> str:
+def _key(command: Sequence[str], texts: Mapping[str, str]) -> str:
     """Of everything that the library depends on: text, compiler, and what this CPU can do."""
     cpu = [platform.machine(), platform.processor()]
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         cpu += sorted({line for line in lines if line.startswith(("flags", "Features", "model"))})
-    file = Path(compiler[0]).stat()
-    facts = [*compiler, file.st_size, file.st_mtime_ns, *_FLAGS, *cpu, *texts.values()]
+    file = Path(command[0]).stat()
+    facts = [*command, file.st_size, file.st_mtime_ns, *cpu, *texts.values()]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 
-def _compile(compiler: Sequence[str], texts: dict[str, str], path: Path) -> None:
+def _compile(command: Sequence[str], texts: Mapping[str, str], path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             Path(folder, name).write_text(text, "utf-8")
-        command = [*compiler, *_FLAGS, "-o", "kernels.so", "program.c"]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=_SECONDS)
+        whole = [*command, "-o", "kernels.so", next(iter(texts))]
+        subprocess.run(whole, cwd=folder, check=True, capture_output=True, timeout=_SECONDS)
         with replacing(path) as file:  # processes that start at once do not see half of it
             file.write(Path(folder, "kernels.so").read_bytes())
 
