@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._C._functorch import is_functorch_wrapped_tensor
 
 from pangaea.activation.cpu import launch
 from pangaea.activation.cpu.library import library
@@ -31,18 +30,17 @@ def plain(*tensors: Tensor) -> bool:
     if torch.compiler.is_compiling() or forward_mode() or tracing() or _recorded():
         return False
     for tensor in tensors:
-        if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
+        if tensor.dtype != torch.float32 or not tensor.is_cpu:
             return False
-        if type(tensor) not in _PLAIN or is_functorch_wrapped_tensor(tensor):
-            return False
-        if tensor.is_neg() or tensor._is_zerotensor():
+        if type(tensor) not in _PLAIN or tensor.is_neg() or tensor._is_zerotensor():
             return False
     return True
 
 
 def _recorded() -> bool:
-    """Is somebody watching torch's operators? Fake tensors, `make_fx` and counters do."""
-    return torch._C._len_torch_dispatch_stack() > 0
+    """Is somebody watching torch's operators? Fake tensors, `make_fx` and torch.func do."""
+    transformed: bool = torch._C._are_functorch_transforms_active()
+    return transformed or torch._C._len_torch_dispatch_stack() > 0
 
 
 def run(

@@ -64,9 +64,9 @@ def _kernels() -> ctypes.CDLL | None:
 class _Convolved(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, stride: int, before: int) -> Tensor:
-        x = x.contiguous(memory_format=torch.channels_last)
         ctx.save_for_backward(x, weight)
         ctx.stride, ctx.before = stride, before
+        x = x.contiguous(memory_format=torch.channels_last)
         sizes = _sizes(x.shape, weight.shape, stride, before)
         batch, places, outputs = sizes[0], sizes[3], sizes[4]
         y = torch.empty((batch, outputs, 1, places), memory_format=torch.channels_last)
@@ -78,6 +78,7 @@ class _Convolved(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         if torch.is_grad_enabled() or not plain(gradient):
             return *_torchs(ctx, gradient, x, weight), None, None
+        x = x.contiguous(memory_format=torch.channels_last)
         gradient = gradient.contiguous(memory_format=torch.channels_last)
         to_x = torch.empty_like(x) if ctx.needs_input_grad[0] else None
         to_weight = torch.empty_like(weight)

@@ -18,6 +18,7 @@ from pangaea.training import start
 from pangaea.training.half import HalfWeights, halve
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
+from pangaea.training.update import update
 
 # The loss of a network that still learns is below 20; beyond this it never comes back.
 EXPLODED = 1e4
@@ -127,6 +128,8 @@ class Training:
         for group in self.optimizer.param_groups:
             for p in group["params"]:
                 self.optimizer.state[p]["momentum_buffer"] = torch.zeros_like(p)
+        quick = device.type == "cpu" and recipe.momentum > 0
+        self._update = update(self.optimizer) if quick else self.optimizer.step
         self.taken = torch.zeros(1, dtype=torch.int64, device=device)  # steps so far
         self.place = torch.zeros(1, dtype=torch.int64, device=device)  # step within the epoch
         self.loss = torch.zeros((), device=device)
@@ -192,7 +195,7 @@ class Training:
         loss.backward()  # type: ignore[no-untyped-call]
         for weights in self._half:
             weights.collect()
-        self.optimizer.step()
+        self._update()
         for weights in self._half:
             weights.spread()
         with torch.no_grad():

@@ -72,7 +72,7 @@ def test_gradients_can_be_differentiated() -> None:
         return torch.autograd.grad(sum(g.square().sum() for g in firsts), leaves)  # type: ignore[arg-type]
 
     plain = F.conv2d(x, layer.weight, stride=(1, 2), padding=(0, 1))
-    torch.testing.assert_close(second(layer(x)), second(plain))
+    torch.testing.assert_close(second(layer(x)), second(plain), rtol=1e-4, atol=1e-3)
 
 
 def test_without_kernels_it_is_torchs(monkeypatch: pytest.MonkeyPatch) -> None:
