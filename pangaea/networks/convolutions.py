@@ -1,7 +1,7 @@
 """Convolutions along one dimension: on one core of a CPU as kernels in C.
 
-For the 16 channels of the default task, torch's convolution spends five times as long on getting
-ready as on multiplying. The sums are the same, to the last bit on the machines that were tried.
+For the 16 channels of the default task, torch's takes 70 to 90 µs forwards, of which these need 12
+to 21 (one core of an EPYC); the rest is getting ready. The results differ by rounding alone.
 """
 
 import ctypes
