@@ -161,18 +161,23 @@ def general(
         Path, typer.Option(help="Where the runs are kept; the same command goes on with it.")
     ] = Path("general.study"),
     runs: Annotated[int, typer.Option(min=1, help="Runs of each function on each task.")] = 2,
+    tests: Annotated[
+        int, typer.Option(min=0, help="Test runs of the general ones; 0 for no test.")
+    ] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Find functions that are good on several tasks among the best of several studies."""
-    from pangaea.report.measures import finite
-    from pangaea.report.terminal.best import general_table
+    from pangaea.report.measures import finite, legend
+    from pangaea.report.terminal.best import general_table, tested_table
     from pangaea.report.terminal.search import display
     from pangaea.study.general import general as judge
     from pangaea.tasks.finding import task as find_task
 
     try:
         with display(Console(stderr=True) if as_json else console) as watch:
-            rows = judge(studies, task or None, out=out, runs=runs, watch=watch, **given)
+            rows = judge(
+                studies, task or None, out=out, runs=runs, tests=tests, watch=watch, **given
+            )
     except KeyboardInterrupt:
         say(f"stopped; the runs so far are in {out}: the same command goes on")
         sys.exit(130)
@@ -186,3 +191,7 @@ def general(
         "\nMean validation scores with the full budget. General: no other function is "
         "as good on every task and better on one, it is no baseline, and no study chose it before."
     )
+    if any(row["test"] for row in rows):
+        console.print()
+        console.print(tested_table(rows, goals), highlight=False)
+        say(f"\nTest scores, mean ± sample sd. {legend('the baseline of each task')}")

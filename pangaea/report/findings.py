@@ -120,6 +120,8 @@ def _named(study: Snapshot, text: str) -> str:
 
 def tested(study: Snapshot) -> list[Row]:
     """The references, then the tested functions in their final order, with p against the first."""
+    if study.general or study.paper:  # whose tests are on several tasks
+        return []
     goal, scores = study.goal, study.scores(TEST.name)
     reference = scores.get(study.baseline, [])
     order = [*references(study), *(row["function"] for row in study.best(RERANKED))]

@@ -17,7 +17,7 @@ from pangaea.study.driver import carried, judging, known_task, runner
 from pangaea.study.runner import Stop, Watch
 from pangaea.study.schema import functions_of
 from pangaea.study.settings import settings
-from pangaea.study.stages import GENERAL
+from pangaea.study.stages import GENERAL, TEST, Stage
 from pangaea.study.study import RERANKED, TESTED, Study, Wanted
 from pangaea.tasks.evaluate import own_seeds
 from pangaea.tasks.finding import name_of
@@ -45,14 +45,17 @@ def general(
     *,
     out: Path | str = "general.study",
     runs: int = 2,
+    tests: int = 10,
     watch: Watch | None = None,
     judge: Judge = train_and_judge,
     **given: Any,
 ) -> list[dict[str, Any]]:
     """The studies' top tens scored on every task; a row for each function, the general ones first.
 
-    The runs are kept in the file `out`; the same call goes on with what is in it. `given` says
-    where they happen, as for a search. Tasks are their names, or objects.
+    In the end the general ones are tested so many times on every task, beside its baseline: their
+    rows have the test scores, and the baselines' (`reference`), by task. The runs are kept in the
+    file `out`; the same call goes on with what is in it. `given` says where they happen, as for a
+    search. Tasks are their names, or objects.
     """
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     if given:
@@ -83,9 +86,12 @@ def general(
                 for seed in own_seeds(0, f"{name}/{member.function}", runs)
             ]
         )
+        rows = _rows(_scores(study, on), on, taken)
+        scopes = {member.function: member.scope for member in pool}
+        chosen = [_Member(r["function"], scopes[r["function"]]) for r in rows if r["general"]]
+        all_runs.complete(_tests(chosen, on, tests))
         all_runs.clear()
-        scores = _scores(study, on)
-    return _rows(scores, on, taken)
+        return _with_tests(rows, study, on)
 
 
 def _on(tasks: Sequence[Task | str] | None, searched: Mapping[str, str]) -> dict[str, Task]:
@@ -96,17 +102,42 @@ def _on(tasks: Sequence[Task | str] | None, searched: Mapping[str, str]) -> dict
     return dict(pairs)
 
 
-def _wanted(name: str, task: Task, member: _Member, seed: int) -> Wanted:
+def _wanted(name: str, task: Task, member: _Member, seed: int, stage: Stage = GENERAL) -> Wanted:
     return Wanted(
-        stage=GENERAL.name,
+        stage=stage.name,
         candidate=None,
         function=member.function,
         task=name,
         scope=member.scope,
-        budget=task.budgets[GENERAL.budget],
+        budget=task.budgets[stage.budget],
         seed=seed,
-        part=GENERAL.part,
+        part=stage.part,
     )
+
+
+def _tests(chosen: Sequence[_Member], on: Mapping[str, Task], tests: int) -> list[Wanted]:
+    """The general functions and the baseline on every task, with seeds of their own."""
+    return [
+        _wanted(name, task, member, seed, TEST)
+        for name, task in on.items()
+        for member in (_Member(task.baseline, None), *chosen)
+        for seed in own_seeds(0, f"test/{name}/{member.function}", tests)
+        if chosen
+    ]
+
+
+def _with_tests(
+    rows: list[dict[str, Any]], study: Study, on: Mapping[str, Task]
+) -> list[dict[str, Any]]:
+    scores: dict[tuple[str, str], list[float | None]] = {}
+    for run in study.runs(TEST.name):
+        scores.setdefault((run["function"], run["task"]), []).append(run["score"])
+    reference = {name: scores.get((task.baseline, name), []) for name, task in on.items()}
+    for row in rows:
+        tested = {name: scores.get((row["function"], name), []) for name in on}
+        known = row["general"] and any(tested.values())
+        row |= {"test": tested if known else None, "reference": reference if known else None}
+    return rows
 
 
 def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], dict[str, str]]:

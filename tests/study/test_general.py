@@ -51,7 +51,7 @@ def judge(job: Job) -> Result:
 
 def test_the_paper_s_three_reasons_discard(tmp_path: Path, prepared: list[str]) -> None:
     study = recorded(tmp_path / "a.study", WANTED)
-    rows = general([study], TASKS, out=tmp_path / "g.study", workers=0, judge=judge)
+    rows = general([study], TASKS, out=tmp_path / "g.study", workers=0, tests=0, judge=judge)
     assert prepared == [*TASKS]
     reasons = {row["function"]: row["discarded"] for row in rows}
     assert reasons == {
@@ -71,7 +71,7 @@ def test_a_failed_run_counts_as_the_task_s_chance(tmp_path: Path) -> None:
         return {"failure": "diverged"}
 
     study = recorded(tmp_path / "a.study", WANTED)
-    rows = general([study], TASKS, out=tmp_path / "g.study", workers=0, judge=fails)
+    rows = general([study], TASKS, out=tmp_path / "g.study", workers=0, tests=0, judge=fails)
     assert rows[0]["scores"] == {"mnist1d": 10.0, "wrn-10-4/cifar100": 1.0}
 
 
@@ -89,8 +89,8 @@ def test_the_same_call_goes_on_with_what_is_there(tmp_path: Path) -> None:
         return judge(job)
 
     with pytest.raises(KeyboardInterrupt):
-        general([study], TASKS, out=out, runs=1, workers=0, judge=stops)
-    rows = general([study], TASKS, out=out, runs=1, workers=0, judge=notes)
+        general([study], TASKS, out=out, runs=1, workers=0, tests=0, judge=stops)
+    rows = general([study], TASKS, out=out, runs=1, workers=0, tests=0, judge=notes)
     assert len(rows) == len(WANTED)
     assert len(trained) == len(set(trained)) == 2 * len(WANTED)
 
@@ -98,13 +98,13 @@ def test_the_same_call_goes_on_with_what_is_there(tmp_path: Path) -> None:
 def test_the_study_of_a_search_is_not_written_to(tmp_path: Path) -> None:
     study = recorded(tmp_path / "a.study", WANTED)
     with pytest.raises(PangaeaError, match="choose another file"):
-        general([study], out=study, workers=0, judge=judge)
+        general([study], out=study, workers=0, tests=0, judge=judge)
 
 
 def test_studies_without_functions_are_a_sentence(tmp_path: Path) -> None:
     study = recorded(tmp_path / "a.study", {})
     with pytest.raises(PangaeaError, match="no function"):
-        general([study], out=tmp_path / "g.study", workers=0, judge=judge)
+        general([study], out=tmp_path / "g.study", workers=0, tests=0, judge=judge)
 
 
 def test_every_run_has_its_own_seed_and_leaves_no_checkpoints(tmp_path: Path) -> None:
@@ -115,11 +115,48 @@ def test_every_run_has_its_own_seed_and_leaves_no_checkpoints(tmp_path: Path) ->
         assert job.scope == "layer"
         return judge(job)
 
-    general([study], TASKS, out=out, runs=3, workers=0, judge=keeps)
+    general([study], TASKS, out=out, runs=3, workers=0, tests=0, judge=keeps)
     with Study.open(out) as kept:
         seeds = [row["seed"] for row in kept.runs("general")]
     assert len(seeds) == len({*seeds}) == 2 * 3 * len(WANTED)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.study", "g.study"]
+
+
+def test_in_the_end_the_general_ones_are_tested_beside_each_task_s_baseline(
+    tmp_path: Path,
+) -> None:
+    study, out = recorded(tmp_path / "a.study", WANTED, scope="layer"), tmp_path / "g.study"
+    tests: list[Job] = []
+
+    def tested(job: Job) -> Result:
+        if job.stage == "general":
+            return judge(job)
+        assert job.part == "test"
+        assert job.budget == pg.task(job.task).budgets["full"]
+        assert job.scope == (None if job.function == "relu(x)" else "layer")
+        tests.append(job)
+        return {"score": float(len(tests))}
+
+    rows = general([study], TASKS, out=out, tests=3, workers=0, judge=tested)
+    assert {(job.function, job.task) for job in tests} == {
+        (function, task)
+        for function in ("relu(x)", "erf(softplus(x))", "asinh(cosh(x))")
+        for task in TASKS
+    }
+    assert len(tests) == len({job.seed for job in tests}) == 3 * 3 * 2
+    for row in rows:
+        assert (row["test"] is not None) == row["general"]
+        if row["general"]:
+            assert {task: len(scores) for task, scores in row["test"].items()} == dict.fromkeys(
+                TASKS, 3
+            )
+            assert row["reference"].keys() == {*TASKS}
+    again = general([study], TASKS, out=out, tests=3, workers=0, judge=_never)
+    assert again == rows
+
+
+def _never(job: Job) -> Result:
+    raise AssertionError("nothing is left to do")
 
 
 OWN = """
@@ -146,7 +183,7 @@ def test_tasks_of_different_goals_go_together(tmp_path: Path) -> None:
         score = scores[job.function].get(job.task)
         return {"failure": "diverged"} if score is None else {"score": score}
 
-    rows = general([study], ["mnist1d", own], out=tmp_path / "g", workers=0, judge=by_task)
+    rows = general([study], ["mnist1d", own], out=tmp_path / "g", workers=0, tests=0, judge=by_task)
     assert {row["function"]: row["discarded"] for row in rows} == {
         "erf(softplus(x))": "already chosen",
         "asinh(cosh(x))": "already chosen",
@@ -159,7 +196,14 @@ def test_tasks_of_different_goals_go_together(tmp_path: Path) -> None:
     goals = {"mnist1d": pg.task("mnist1d").goal, own: pg.minimize("loss")}
     with Study.open(tmp_path / "g") as kept:
         assert kept.goals == goals
-    general([study], ["pinn", own], out=tmp_path / "g", workers=0, judge=lambda job: {"score": 1.0})
+    general(
+        [study],
+        ["pinn", own],
+        out=tmp_path / "g",
+        workers=0,
+        tests=0,
+        judge=lambda job: {"score": 1.0},
+    )
     with Study.open(tmp_path / "g") as kept:
         assert kept.goals == goals | {"pinn": pg.task("pinn").goal}
         assert kept.goal == goals["mnist1d"]

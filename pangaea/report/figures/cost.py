@@ -10,6 +10,7 @@ from pangaea.report import texts
 from pangaea.report.figures import On, figure, theme
 from pangaea.report.figures.theme import GREY, PALETTE, Spec, rounded, shown
 from pangaea.report.findings import baseline_seconds
+from pangaea.report.measures import time_unit
 from pangaea.report.records import Row, Snapshot, names
 from pangaea.tasks.goal import Goal
 
@@ -31,6 +32,9 @@ def cost(*studies: Snapshot, by: str | None = None) -> Spec:
     if not every:
         return theme.nothing(title, "No candidate has been trained to its end yet.")
     goal = studies[0].goal
+    unit, size = time_unit(max(row["seconds"] for row in every))
+    groups = {name: [_timed(row, size) for row in rows] for name, rows in groups.items()}
+    every = [row for rows in groups.values() for row in rows]
     seconds = [row["seconds"] for row in every]
     log = max(seconds) > 20 * min(seconds)
     low, high, beyond = _frame([row["score"] for row in every], goal)
@@ -44,7 +48,9 @@ def cost(*studies: Snapshot, by: str | None = None) -> Spec:
         scores = [min(max(row["score"], low), high) for row in rows]
         data.append(_bars(scores, bins, colour, "x", "y2"))
         data.append(_bars([row["seconds"] for row in rows], times, colour, "y", "x2"))
-    data += [_front(every, goal), *_baseline(studies)]
+    data += [_front(every, goal), *_baseline(studies, size), *_failed(studies, low, size)]
+    for trace in data:
+        trace["hovertemplate"] = trace["hovertemplate"].replace(" s<", f" {unit}<")
     air = 0.03 * (high - low or 1.0)
     return theme.figure(
         title,
@@ -52,7 +58,7 @@ def cost(*studies: Snapshot, by: str | None = None) -> Spec:
         f"cheaper beats. The histograms count all of them.{_left_out(share, every, beyond)}",
         data,
         x=goal.label("validation"),
-        y="training time (seconds)",
+        y=f"training time ({unit})",
         height=520,
         xaxis={"domain": [0, 0.84], "showgrid": True, "range": [low - air, high + air]},
         yaxis={"domain": [0, 0.82], "showgrid": True, "type": "log" if log else "linear"},
@@ -173,13 +179,40 @@ def _front(rows: Sequence[Row], goal: Goal) -> Spec:
     }
 
 
-def _baseline(studies: Sequence[Snapshot]) -> list[Spec]:
+def _timed(row: Row, size: float) -> Row:
+    """With its training time in another unit."""
+    return row | {"seconds": row["seconds"] / size}
+
+
+def _failed(studies: Sequence[Snapshot], low: float, size: float) -> list[Spec]:
+    """Crosses at the edge for what failed: most of it cost little."""
+    failed = [row for study in studies for row in study.finished if row["score"] is None]
+    rows = [_timed(row, size) for row in failed if row["seconds"] > 0][:_POINTS]
+    if not rows:
+        return []
+    return [
+        {
+            "type": "scatter",
+            "name": f"failed ({len(failed)})",
+            "x": [rounded(low)] * len(rows),
+            "y": [rounded(row["seconds"]) for row in rows],
+            "customdata": [[row["number"], shown(str(row["failure"]), 60)] for row in rows],
+            "mode": "markers",
+            "marker": {"symbol": "x-thin", "size": 7, "color": GREY, "line": {"width": 1}},
+            "hovertemplate": (
+                "candidate %{customdata[0]}: %{customdata[1]} after %{y:.3g} s<extra></extra>"
+            ),
+        }
+    ]
+
+
+def _baseline(studies: Sequence[Snapshot], size: float) -> list[Spec]:
     """A diamond for each baseline that was trained."""
     marks: dict[str, list[tuple[float, float]]] = {}
     for study in studies:
         level, seconds = study.baseline_score, baseline_seconds(study)
         if level is not None and seconds:
-            marks.setdefault(texts.name(study.baseline), []).append((level, seconds))
+            marks.setdefault(texts.name(study.baseline), []).append((level, seconds / size))
     score = theme.score("x", studies[0].goal)
     return [
         {

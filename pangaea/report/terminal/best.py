@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pangaea.functions.parser import parse
 from pangaea.report import findings, sources, texts
-from pangaea.report.measures import bare, legend, probability, spread
+from pangaea.report.measures import bare, legend, probability, spread, stars, welch
 from pangaea.report.records import TESTED, Row, Snapshot
 from pangaea.report.terminal.columns import Functions, Line
 from pangaea.tasks.goal import Goal
@@ -47,6 +47,21 @@ def general_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
         for row in rows
     ]
     return Functions([*map(texts.inert, tasks), ""], lines)
+
+
+def tested_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
+    """The general functions by their test scores, the baselines' above them."""
+    tested = [row for row in rows if row["test"]]
+    reference = tested[0]["reference"]
+    lines = [Line("baseline", [spread(goals[task], reference[task]) for task in goals])]
+    for row in tested:
+        cells = []
+        for task, goal in goals.items():
+            scores = row["test"][task]
+            p = welch(goal, scores, reference[task])
+            cells.append(f"{spread(goal, scores)} {stars(p)}".rstrip())
+        lines.append(Line(texts.short(row["function"]), cells))
+    return Functions([*map(texts.inert, goals)], lines)
 
 
 def _mark(row: Row) -> str:
