@@ -38,14 +38,14 @@ class Convolution(nn.Conv2d):
         """Small is what one thread does; gradients go back to all inputs at once, or to none."""
         whole = self.in_channels % _COLUMNS == 0 or not x.requires_grad
         return (
-            whole
+            plain(x, self.weight)
+            and whole
             and self.out_channels % _COLUMNS == 0
             and x.dim() == 4
             and x.shape[2] == 1
             and x.numel() > 0
             and torch.get_num_threads() == 1
             and not torch.is_autocast_enabled("cpu")
-            and plain(x, self.weight)
             and _kernels() is not None
         )
 
