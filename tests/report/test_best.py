@@ -191,7 +191,7 @@ def test_people_read_the_simplified_formula_and_copy_the_text_that_is_kept(tmp_p
         assert findings.headline(study)["function"] == "α·asinh(x)"
         advice = best.advice(study, Path("s.html"))
         assert 'use it       pangaea.Activation("alpha*asinh(x)")' in advice
-        assert f"pangaea show '{text}'" in advice
+        assert f"pangaea show {tmp_path / 's.study'} 1\n" in advice
         assert findings.rows(study)[1]["function"] == text
         page = document.report(study, [study])
         assert page["rows"][0][1:3] == [text, "α·asinh(x)"]

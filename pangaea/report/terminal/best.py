@@ -102,7 +102,7 @@ def advice(study: Snapshot, page: Path) -> str:
     more = 2 * study.settings.candidates
     return (
         f'\nuse it       pangaea.Activation("{shorter}")\n'
-        f"look at it   pangaea show {shlex.quote(function)}\n"
+        f"look at it   pangaea show {where} {best[0]['number']}\n"
         f"take it away {sources.command(function)}\n"
         f"see it all   {texts.inert(str(page))}\n"
         f"more         pangaea top {where}\n"
