@@ -175,6 +175,14 @@ def test_list_names_the_whole_catalog() -> None:
     assert {*pg.catalog(), *LEARNABLE} - first == set()
 
 
+def test_list_fits_a_narrow_window() -> None:
+    narrow = (("COLUMNS", "60"), ("NO_COLOR", "1"))
+    lines = output(run("list", env=narrow)).split("\n\n")[0].splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[0].rstrip() == "wrn-1: log(σ(α·x))·β·asinh(x)"
+    assert lines[1].startswith("wrn-10-4 73.20 ± 0.37; resnet-v1-56 18.63 ± 21.04;")
+
+
 def test_list_shows_the_papers_best_accuracy_beside_its_function() -> None:
     lines = output(run("list")).splitlines()
     (first,) = (i for i, line in enumerate(lines) if line.startswith("wrn-1 "))

@@ -128,9 +128,10 @@ def list_functions(
     if as_json:
         typer.echo(json.dumps([asdict(figure) for figure in figures], indent=2))
         return
-    shown = language.catalog_table if table is None else language.printed_table
-    console.print(shown(figures), highlight=False)
-    if table is not None:
+    if table is None:
+        console.print(language.catalog_table(figures, console.width), highlight=False)
+    else:
+        console.print(language.printed_table(figures), highlight=False)
         say(
             f"\nThe paper's table {table}: test accuracies in percent, mean ± sample sd, n = 10 "
             "unless said, stars as there; CIFAR-10 for all-cnn-c, CIFAR-100 for the others."

@@ -17,10 +17,10 @@ from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.study.driver import free_name, resume, search
 from pangaea.study.stages import PROPOSED
 from pangaea.study.study import Study
+from pangaea.testing.judges import instant, raising
 from pangaea.training import train
 from tests.study.driving import REPOSITORY, Drivers, until
 from tests.study.engines import Noting
-from tests.study.judges import instant, raising
 from tests.study.making import searched
 
 SMALL = {"population": 5, "sample": 3, "rerank": False, "runs": 0}

@@ -11,10 +11,10 @@ from pangaea.study.evaluation import Comparison
 from pangaea.study.stages import EVALUATION
 from pangaea.study.study import Study
 from pangaea.tasks.evaluate import own_seeds
+from pangaea.testing.judges import instant, raising
 from pangaea.training.how import How
 from pangaea.workers.judge import Job, Result
 from pangaea.workers.place import Place
-from tests.study.judges import instant, raising
 
 HERE = Place(workers=0)
 

@@ -18,6 +18,7 @@ from pangaea.functions.shape import shape
 from pangaea.functions.space import PAPER, PRESETS, Space
 from pangaea.report.terminal.columns import Functions, Line, broken
 
+_CATALOG = 80  # columns in which names and accuracies have room beside each other
 POINTS = (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -120,13 +121,15 @@ def alike() -> list[list[str]]:
     return list(groups.values())
 
 
-def catalog_table(figures: Sequence[Printed]) -> Table:
-    """A function with every accuracy that the paper prints of it."""
+def catalog_table(figures: Sequence[Printed], width: int = 80) -> Table:
+    """A function with every accuracy that the paper prints of it; below its name in few columns."""
+    beside = width >= _CATALOG
     by_name: dict[str, list[Printed]] = {}
     for figure in figures:
         by_name.setdefault(figure.name, []).append(figure)
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
+    if beside:
+        table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, rows in by_name.items():
         function = rows[0].function
@@ -135,7 +138,10 @@ def catalog_table(figures: Sequence[Printed]) -> Table:
         printed = dict.fromkeys(filter(None, map(_accuracy, rows)))
         if printed:
             text.append("\n" + "; ".join(printed), style="not bold")
-        table.add_row(Text(name), text)
+        if beside:
+            table.add_row(Text(name), text)
+        else:
+            table.add_row(Text.assemble((f"{name}: ", "not bold"), text))
     return table
 
 
