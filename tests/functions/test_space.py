@@ -123,3 +123,9 @@ def test_smooth_has_none_of_the_operators_that_are_not() -> None:
 def test_the_earlier_spaces_are_described_with_what_they_lack() -> None:
     for name in ("s1", "swish"):
         assert "sin, cos" in PRESETS[name].description
+
+
+def test_three_spaces_have_no_parameters_and_the_others_up_to_three() -> None:
+    numbers = {name: preset.parameters for name, preset in PRESETS.items()}
+    fixed = dict.fromkeys(("nonparametric", "s1", "s2"), 0)
+    assert numbers == dict.fromkeys(PRESETS, 3) | fixed

@@ -9,6 +9,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +124,11 @@ def test_resume_migrates_keeps_a_copy_and_goes_on_to_the_end(old: Path) -> None:
     assert seeds["softplus(x)"] == 1740239757  # of the candidate that waited
     assert after["table"][10]["seed"] == 1740239757
     stages = [run["stage"] for run in after["runs"]]
-    counts = {stage: stages.count(stage) for stage in STAGES}
-    assert counts == {
+    assert Counter(stages) == {
         "baseline": 3,
         "search": 12,
-        "promotion": 0,
         "rerank": 2 * len(after["best"]),
         "test": 4 * 2,
-        "general": 0,
     }
 
 
@@ -407,7 +406,7 @@ def test_a_study_of_schema_2_says_what_it_said() -> None:
         assert [row["number"] for row in study.best(3)] == [5, 2, 4]  # the first was reranked
         (run,) = study.pending([*STAGES])
         assert (run.wanted.candidate, run.wanted.seed, run.wanted.budget) == (6, 109, 20)
-        assert {stage: len(study.runs(stage)) for stage in STAGES} == {
+        assert Counter(run["stage"] for run in study.runs()) == {
             "baseline": 3,
             "search": 5,
             "promotion": 2,
@@ -442,7 +441,12 @@ def test_the_file_of_schema_2_is_what_its_script_makes_today(path: Path) -> None
         with contextlib.closing(sqlite3.connect(file)) as connection:
             return [_without_comments(line) for line in connection.iterdump()]
 
-    assert content(path) == content(V2)
+    def told_more(line: str) -> bool:  # settings and recipes may grow
+        return line.startswith('INSERT INTO "about"')
+
+    assert [*filterfalse(told_more, content(path))] == [*filterfalse(told_more, content(V2))]
+    with Study.open(path) as now, Study.open(V2) as then:
+        assert now.settings == then.settings
 
 
 def _without_comments(line: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -276,6 +277,23 @@ def test_functions_that_break_everything_do_not_either_as_long_as_the_baseline_w
         assert study.failures() == {"worker killed": 30}
         assert 3 < len(study.runs("baseline")) <= 6  # it looks whether it is them or the machine
     assert numbers(rows) == list(range(1, 31))
+
+
+@pytest.mark.parametrize(("failures", "looks"), [(9, 0), (10, 1)])
+def test_ten_failures_in_a_row_make_it_look_at_the_baseline_and_nine_do_not(
+    path: Path, failures: int, looks: int
+) -> None:
+    candidates = count(1)
+
+    def judge(job: Job) -> Result:
+        if job.stage == "search" and 1 < next(candidates) <= 1 + failures:
+            return {"failure": "exception", "detail": "so it goes"}
+        return instant(job)
+
+    with created(path, **SMALL) as study:
+        run(study, judge)
+        assert len(study.runs("baseline")) == 3 + looks
+        assert study.failures() == {"exception": failures}
 
 
 @pytest.mark.parametrize("reason", ["exception", "diverged", "out of memory", "worker killed"])
