@@ -44,8 +44,9 @@ def test_every_column_of_a_study_has_a_meaning() -> None:
 def test_every_public_name_is_on_its_page() -> None:
     page = api.page()
     for name in pangaea.__all__:
-        assert f'heading: "pg.{name}"' in page or name == "plot"
+        assert f'heading: "pg.{name}' in page or name == "plot"
     assert "`pg.plot.progress`" in page
+    assert 'heading: "pg.paper.run"' in page
 
 
 def test_every_function_of_the_papers_tables_is_in_the_gallery() -> None:
