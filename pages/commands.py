@@ -26,12 +26,13 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def commands(group: Any = PROGRAM, before: str = "") -> dict[str, Any]:
-    """By name, those of a group after its own: `search`, `paper run`."""
+def commands(group: Any = PROGRAM, above: Any = None, before: str = "") -> dict[str, Any]:
+    """By name, in the order of `--help`; those of a group after its own: `search`, `paper run`."""
+    context = typer.Context(group, parent=above)
     named: dict[str, Any] = {}
-    for name, command in group.commands.items():
-        whole = f"{before}{name}"
-        inner = commands(command, f"{whole} ") if hasattr(command, "commands") else {}
+    for name in group.list_commands(context):
+        command, whole = group.commands[name], f"{before}{name}"
+        inner = commands(command, context, f"{whole} ") if hasattr(command, "commands") else {}
         named |= inner or {whole: command}
     return named
 
