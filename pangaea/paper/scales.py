@@ -80,7 +80,8 @@ SCALES = {
             budget=lambda full: 2,
             most_runs=1,
             few=True,
-            search={"candidates": 4, "population": 2, "sample": 2, "rerank": False, "runs": 1},
+            # Reranking and tests would train for the full budget.
+            search={"candidates": 4, "population": 2, "sample": 2, "rerank": False, "runs": 0},
         ),
     )
 }

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -23,3 +24,16 @@ def cifar_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     subprocess.run([sys.executable, SHARED / "unpack.py", folder, zips], check=True)
     yield folder
     shutil.rmtree(folder)  # pytest keeps the folders of three sessions: 180 MB each
+
+
+@pytest.fixture(scope="session")
+def cifar10_folder(cifar_folder: Path) -> Path:
+    """The same folder, with CIFAR-10 in it, too."""
+    packed = [*SHARED.glob("cifar10_*.zip")]
+    if len(packed) != 3:
+        pytest.skip(f"the real CIFAR-10 is not in {SHARED}")
+    with TemporaryDirectory() as zips:
+        for path in packed:
+            (Path(zips) / path.name).symlink_to(path)
+        subprocess.run([sys.executable, SHARED / "unpack.py", cifar_folder, zips], check=True)
+    return cifar_folder

@@ -127,18 +127,18 @@ def test_a_search_s_study_is_not_written_to(path: Path) -> None:
 
 
 def test_its_searches_stand_beside_it_and_their_tests_in_it(path: Path) -> None:
-    outcome = run("progress", study=path, scale="smoke", workers=0, judge=instant)
+    outcome = run("progress", study=path, scale="lab", workers=0, judge=instant)
     assert [file.name for file in outcome.searches] == [
-        f"a-smoke-{net}.study" for net in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56")
+        f"a-lab-{net}.study" for net in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56")
     ]
     for file in outcome.searches:
         with Study.open(file) as study:
-            assert len(study.table()) == 4
+            assert len(study.table()) == 100
     assert {row["task"] for row in runs_of(path)} == {
-        f"{net}/cifar100/few" for net in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56")
+        f"{net}/cifar100" for net in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56")
     }
     before = len(runs_of(path))
-    run("progress", study=path, scale="smoke", workers=0, judge=_never)
+    run("progress", study=path, scale="lab", workers=0, judge=_never)
     assert len(runs_of(path)) == before
 
 
