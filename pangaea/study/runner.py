@@ -83,7 +83,8 @@ class Runner:
     ) -> None:
         """`seconds` are the time limit for each unit of budget."""
         self.study, self.engine, self.watch, self.stop = study, engine, watch, stop
-        self._how, self._seconds = how or How(), seconds
+        self._seconds = seconds
+        self._how = {keep: replace(how or How(), keep_model=keep) for keep in (True, False)}
         self._folder = study.path.absolute().with_name(study.path.name + ".checkpoints")
         self._running: dict[int, Run] = {}
 
@@ -180,7 +181,7 @@ class Runner:
             seed=wanted.seed,
             part=wanted.part,
             limit=None if self._seconds is None else self._seconds * wanted.budget,
-            how=replace(self._how, keep_model=wanted.stage in KEEPING),
+            how=self._how[wanted.stage in KEEPING],
             # A killed worker's long run goes on from there, wherever the folder can be reached.
             checkpoints=f"{self._folder}/run-{run.number}",
         )
