@@ -175,13 +175,15 @@ def _essence(made: str) -> str:
 def check_values(connection: sqlite3.Connection, path: Path) -> None:
     """Raise if a value is not of its column's kind, or a row belongs to none of those it names."""
     for table, (key, noun) in _ROWS.items():
+        if table == "curves":  # most of the file: each is looked at when it is read
+            continue
         broken = " or ".join(f"not ({rule})" for _, rule in _rules(table))
         if connection.execute(f"select 1 from {table} where {broken} limit 1").fetchone():
             _say(connection, path, table, key, noun)
-    lost = connection.execute("pragma foreign_key_check").fetchone()
-    if lost is not None:
-        table, row, named, _ = lost
-        raise damaged(path, f"row {row} of its {table} belongs to none of its {named}")
+        lost = connection.execute(f"pragma foreign_key_check({table})").fetchone()
+        if lost is not None:
+            _, row, named, _ = lost
+            raise damaged(path, f"row {row} of its {table} belongs to none of its {named}")
 
 
 def _say(connection: sqlite3.Connection, path: Path, table: str, key: str, noun: str) -> None:
@@ -217,7 +219,7 @@ def _rule(name: str, kind: str, needed: bool) -> str:
     elif kind.lower() == "real":
         holds += f" and abs({name}) < {HUGE}"
     elif kind.lower() == "text" and name not in _JSON:
-        holds += f" and length(cast({name} as blob)) <= {LONGEST}"
+        holds += f" and length({name}) <= {LONGEST}"
     return holds if needed else f"{name} is null or {holds}"
 
 

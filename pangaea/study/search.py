@@ -9,6 +9,7 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.strategies import strategy
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
+from pangaea.functions.expression import Function
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
 from pangaea.study.stages import BASELINE, PROMOTION, PROPOSED, RERANK, SEARCH, TEST, Stage
@@ -96,16 +97,16 @@ class Search:
         """What the strategy proposes; of functions that cost too much, the next."""
         for _ in range(_DRAWS):
             proposal = self._propose(self.trials, rng, self._tuning)
-            if isinstance(proposal, Again) or not self._too_dear(str(proposal.function)):
+            if isinstance(proposal, Again) or not self._too_dear(proposal.function):
                 break
         return proposal
 
-    def _too_dear(self, function: str) -> bool:
+    def _too_dear(self, function: Function) -> bool:
         if self.settings.cost is None:
             return False
         from pangaea.activation.cost import relative  # only who limits costs waits for torch
 
-        return relative(function, self.study.baseline) > self.settings.cost
+        return relative(str(function), self.study.baseline) > self.settings.cost
 
     def _note(self, run: Run, result: Result) -> None:
         """Let the strategy see a result."""

@@ -60,7 +60,7 @@ class InProcess:
 
     def wait(self, seconds: float) -> list[tuple[Job, Result]]:
         job = self._waiting.popleft()
-        result = json.loads(_judged(self._judge, job))  # as it would come from elsewhere
+        result, _ = _judged(self._judge, job)
         if result.get("failure") == "CUDA error":
             raise PangaeaError(
                 f"the GPU is lost to this process ({result['detail']}): resume the study; with "
@@ -208,23 +208,25 @@ class Dask:
             self._client.run(_kill, workers=[worker], nanny=True)
 
 
-def _judged(judge: Judge, job: Job) -> str:
-    """What the judge says, as JSON; an error of its own, or nonsense, is a result too."""
+def _judged(judge: Judge, job: Job) -> tuple[Result, str]:
+    """What the judge says, and as JSON; an error of its own, or nonsense, is a result too."""
     started = time.time()
     try:
         result = sound(judge(job))
         whole = {"seconds", "finished"} <= result.keys()
-        return json.dumps(result if whole else stamped(result, started, None))
+        result = result if whole else stamped(result, started, None)
+        return result, json.dumps(result)
     except Exception as error:
         result = failed("exception", f"{type(error).__name__}: {error}"[:2000])
-        return json.dumps(stamped(result, started, None))
+        result = stamped(result, started, None)
+        return result, json.dumps(result)
 
 
 def _at_worker(judge: Judge, job: Job) -> tuple[str, str]:
     from distributed import get_worker
 
     worker = get_worker()
-    text = _judged(judge, job)
+    _, text = _judged(judge, job)
     short = text if len(text) < _LONG else ""
     worker.log_event(_ENDED, (worker.get_current_task(), worker.address, short))
     return worker.address, text
