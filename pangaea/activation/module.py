@@ -45,6 +45,9 @@ class Activation(nn.Module):
     where there is a C compiler, in one go through memory.
     """
 
+    # For a short training on CUDA they take longer to compile than they save.
+    kernels = True
+
     def __init__(
         self,
         function: FunctionLike,
@@ -205,7 +208,7 @@ class Activation(nn.Module):
             self._build_for(x)
         parameters = [getattr(self, name) for name in self._initial]
         shape = self._aligned(parameters[0], x) if parameters else ()
-        if self._text and fused.applies(x, parameters, shape):
+        if self._text and self.kernels and fused.applies(x, parameters, shape):
             return fused.run(self._text, x, parameters, shape)
         wide_x = x.float() if x.dtype in HALF and not self._exact else x
         if isinstance(self.function, Learnable):

@@ -56,11 +56,13 @@ class Normalized(nn.Module):
         return y
 
 
-def fuse(model: nn.Module, fused: bool = True) -> None:
-    """Let a model's normalized activations run at once, or not."""
+def fuse(model: nn.Module, fused: bool = True, kernels: bool = True) -> None:
+    """Let a model's normalized activations run at once or not, its functions as kernels or not."""
     for module in model.modules():
         if isinstance(module, Normalized):
-            module.fused = fused
+            module.fused = fused and kernels
+        elif isinstance(module, Activation):
+            module.kernels = kernels
 
 
 def _parameters(activation: Any) -> list[Tensor]:

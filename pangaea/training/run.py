@@ -24,6 +24,10 @@ from pangaea.training.update import update
 EXPLODED = 1e4
 # A look at the loss makes the host wait for the GPU: every 32 steps it costs nothing measurable.
 LOOK_EVERY = {"cuda": 32, "cpu": 1}
+# Numbers that go into the network in a run, below which torch's operators in a captured step are
+# done before a new function's kernels are compiled. The default task on an H200, sixteen runs at
+# once: 49 a second without kernels, 16 with them (`benchmarks/small_runs.py`).
+_SMALL = 10**8
 _WARMUP_STEPS = 3  # before a graph is captured: libraries choose their algorithms then
 
 
@@ -80,7 +84,8 @@ class Training:
             model = subject.build(function, scope)
             self.model = model.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
             halve(self.model, dtype)
-            fuse(self.model, self.stream is not None)
+            large = recipe.epochs * training.inputs.numel() > _SMALL
+            fuse(self.model, self.stream is not None, kernels=large or self.stream is None)
             self._forward = torch.compile(self.model) if compiled else self.model
             self.batches = TrainingBatches(
                 training,

@@ -12,7 +12,9 @@ import torch
 from torch import Tensor, nn
 
 import pangaea as pg
+from pangaea.activation import fused
 from pangaea.activation.learnable import LEARNABLE
+from pangaea.activation.normalized import fuse
 from pangaea.errors import PangaeaError
 from pangaea.functions.operators import OPERATORS
 from tests.strategies import random_function
@@ -283,3 +285,17 @@ def test_parameter_groups_decay_weights_alone() -> None:
     assert undecayed["weight_decay"] == 0.0
     assert [p.shape for p in decayed["params"]] == [(4, 3, 3, 3), (10, 144)]
     assert len(decayed["params"]) + len(undecayed["params"]) == len(list(model.parameters()))
+
+
+def test_a_short_training_does_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object) -> Tensor:
+        raise AssertionError("a kernel ran")
+
+    monkeypatch.setattr(fused, "applies", lambda *_: True)
+    monkeypatch.setattr(fused, "run", run)
+    model = nn.Sequential(nn.Linear(3, 3), pg.Activation(A))
+    fuse(model, kernels=False)
+    assert model(torch.ones(2, 3)).shape == (2, 3)
+    fuse(model)
+    with pytest.raises(AssertionError, match="a kernel ran"):
+        model(torch.ones(2, 3))

@@ -1,0 +1,56 @@
+"""`benchmarks/strategies.py`: what an arm is, and what its figures say."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+
+import strategies  # noqa: E402
+
+
+def test_an_arm_is_a_strategy_with_settings_of_its_own() -> None:
+    assert strategies.settings("evolution") == {"strategy": "evolution"}
+    arm = "thrifty:candidates=100;budget=40"
+    assert strategies.settings(arm) == {"strategy": "thrifty", "candidates": 100, "budget": 40}
+    assert "/" not in strategies.stem(arm, 3)
+    assert ":" not in strategies.stem(arm, 3)
+
+
+def test_the_difference_of_two_arms_has_an_interval_around_it() -> None:
+    rows = [
+        {"arm": arm, "test": test, "optimism": 1.0, "units": 10, "candidates": 5}
+        for arm, tests in {"one": (70, 71, 72), "other": (74, 75, 77)}.items()
+        for test in tests
+    ]
+    report = strategies.report(rows)
+    assert report["arms"]["one"]["test"] == pytest.approx(71)
+    found = report["differences"]["other - one"]
+    low, high = found["interval"]
+    assert found["difference"] == pytest.approx(4.333, abs=1e-3)
+    assert 0 < low < found["difference"] < high
+
+
+def test_the_published_figures_are_those_of_the_published_rows() -> None:
+    published = json.loads((REPOSITORY / "results/strategies.json").read_text())
+    assert strategies.report(published["rows"])["arms"] == published["arms"]
+
+
+def test_a_search_of_each_arm_is_tested_and_not_made_twice(tmp_path: Path) -> None:
+    arms = "random-search:candidates=2;budget=1;rerank=false,evolution:candidates=2;budget=1"
+    arms += ";population=2;sample=1;rerank=false"
+    command = [
+        *(sys.executable, str(REPOSITORY / "benchmarks/strategies.py"), str(tmp_path)),
+        *("--arms", arms, "--searches", "1", "--processes", "1", "--epochs", "1"),
+    ]
+    subprocess.run(command, check=True, timeout=300, cwd=REPOSITORY)
+    rows = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+    assert {row["units"] for row in rows} == {2}
+    assert all(len(row["tests"]) == strategies.TEST_RUNS for row in rows)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    subprocess.run(command, check=True, timeout=300, cwd=REPOSITORY)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
