@@ -1,6 +1,7 @@
 """What a strategy sees of a search, and what it answers."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
 from statistics import fmean
 from typing import NamedTuple
@@ -15,6 +16,12 @@ class Measured(NamedTuple):
 
     budget: int
     score: float | None
+
+
+@lru_cache(1024)
+def _parsed(text: str) -> Function:
+    """Parents breed again and again, and to read one takes a third of what a candidate costs."""
+    return parse(text)
 
 
 class NoFunctionError(PangaeaError):
@@ -36,7 +43,7 @@ class Trial(NamedTuple):
     def function(self) -> Function:
         """Read from its text when somebody needs it."""
         try:
-            return parse(self.text)
+            return _parsed(self.text)
         except ParseError as error:
             raise NoFunctionError(f"candidate {self.number} is not a function: {error}") from None
 

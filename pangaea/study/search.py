@@ -86,9 +86,10 @@ class Search:
             wanted = self._wanted(PROMOTION, proposal.number, text, seed)
             return self.study.ask(wanted._replace(budget=proposal.budget))
         self._numbered += 1
-        self.study.add(self._numbered, proposal)
+        text = str(proposal.function)
+        self.study.add(self._numbered, proposal, text)
         self._parents[self._numbered] = proposal.parent
-        wanted = self._wanted(SEARCH, self._numbered, str(proposal.function), seed)
+        wanted = self._wanted(SEARCH, self._numbered, text, seed)
         if proposal.budget is not None:
             wanted = wanted._replace(budget=proposal.budget)
         return self.study.ask(wanted)

@@ -148,11 +148,17 @@ class Study:
                 "insert or replace into about values ('goals', ?)", (json.dumps(kept),)
             )
 
-    def add(self, number: int, proposal: Proposal) -> None:
-        """Record a candidate."""
+    def add(self, number: int, proposal: Proposal, text: str | None = None) -> None:
+        """Record a candidate; `text` is its function's, if that was made already."""
         self._connection.execute(
             "insert into candidates values (?, ?, ?, ?, ?)",
-            (number, str(proposal.function), proposal.parent, proposal.mutation, time.time()),
+            (
+                number,
+                str(proposal.function) if text is None else text,
+                proposal.parent,
+                proposal.mutation,
+                time.time(),
+            ),
         )
 
     def ask(self, wanted: Wanted) -> Run:
@@ -229,19 +235,18 @@ class Study:
         trials: dict[int, Trial] = {}
         sign = self.goal.oriented(1.0)
         query = (
-            "select candidate, c.function, parent, budget, score, seconds, failure"
-            " from results join runs using (run) join candidates c on number = candidate"
-            f" where {_PROPOSED} order by position"
+            "select candidate, function, budget, score, seconds, failure"
+            f" from results join runs using (run) where {_PROPOSED} order by position"
         )
         with file.sentences(self.path), _no_garbage():
-            rows = self._connection.execute(query)
-            for number, text, parent, budget, score, seconds, failure in rows:
+            parents = dict(self._connection.execute("select number, parent from candidates"))
+            for number, text, budget, score, seconds, failure in self._connection.execute(query):
                 run = Measured(budget, None if score is None else sign * score)
                 if number in trials:
                     trials[number] = trials[number].after(run, seconds, failure)
                 else:
                     trials[number] = Trial(
-                        number, text, parent, (run,), run.score, seconds, failure
+                        number, text, parents[number], (run,), run.score, seconds, failure
                     )
         return list(trials.values())
 
