@@ -235,18 +235,19 @@ class Study:
         trials: dict[int, Trial] = {}
         sign = self.goal.oriented(1.0)
         query = (
-            "select candidate, function, budget, score, seconds, failure"
+            "select candidate, budget, score, seconds, failure"
             f" from results join runs using (run) where {_PROPOSED} order by position"
         )
         with file.sentences(self.path), _no_garbage():
-            parents = dict(self._connection.execute("select number, parent from candidates"))
-            for number, text, budget, score, seconds, failure in self._connection.execute(query):
+            candidates = self._connection.execute("select number, function, parent from candidates")
+            known = {number: (text, parent) for number, text, parent in candidates}
+            for number, budget, score, seconds, failure in self._connection.execute(query):
                 run = Measured(budget, None if score is None else sign * score)
                 if number in trials:
                     trials[number] = trials[number].after(run, seconds, failure)
                 else:
                     trials[number] = Trial(
-                        number, text, parents[number], (run,), run.score, seconds, failure
+                        number, *known[number], (run,), run.score, seconds, failure
                     )
         return list(trials.values())
 
