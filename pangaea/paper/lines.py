@@ -18,7 +18,6 @@ from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
 from pangaea.study.stages import EVALUATION, PAPER, TEST
 from pangaea.study.study import Study
-from pangaea.tasks.classification import Classification
 from pangaea.tasks.finding import task as find_task
 from pangaea.training.recipes import Recipe
 from pangaea.workers.judge import OUTSIDE
@@ -54,6 +53,8 @@ def recipe_key(task: str, budget: int) -> str:
 
 def trained_recipe(task: str, budget: int) -> dict[str, Any] | None:
     """How a task is trained with a budget, as plain data; None if it has no recipe of ours."""
+    from pangaea.tasks.classification import Classification  # a report does not wait for torch
+
     on = find_task(task)
     if not isinstance(on, Classification):
         return None

@@ -10,7 +10,6 @@ from pangaea.paper.contents import Cell, Search
 from pangaea.paper.lines import settled
 from pangaea.study.stages import PAPER
 from pangaea.study.study import Wanted
-from pangaea.tasks.evaluate import own_seeds
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.task import Task
 
@@ -119,6 +118,8 @@ def wanted(
 
 
 def _seeds(kind: Kind, count: int, ended: Mapping[Kind, Ended]) -> list[int]:
+    from pangaea.tasks.evaluate import own_seeds  # a report does not wait for torch
+
     function, scope, task, _ = kind
     used = [seed for seeds in ended.get(kind, Ended()) for seed in seeds]
     drawn = own_seeds(0, f"paper/{task}/{scope}/{function}", count + len(used))
