@@ -53,8 +53,8 @@ def filled(path: Path, candidates: int) -> None:
     with Study.create(path, chosen, about) as study, study.transaction():
         for number in range(1, candidates - LAST + 1):
             proposal = rng.choice(proposals)
-            study.add(number, proposal)
             text = str(proposal.function)
+            study.add(number, text, proposal.parent, proposal.mutation)
             wanted = Wanted("search", number, text, "mnist1d", None, 20, number, "validation")
             result = {"score": rng.uniform(0, 80), "seconds": 1.0, "finished": 1.0}
             study.record(study.ask(wanted).number, result | {"curves": CURVES})

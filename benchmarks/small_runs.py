@@ -6,8 +6,10 @@ python benchmarks/small_runs.py --processes 16 [--device cuda] [--kernels] [--co
 import argparse
 import json
 import multiprocessing
+import os
 import random
 import time
+from typing import Any
 
 import torch
 
@@ -17,7 +19,7 @@ from pangaea.training import run
 from pangaea.workers.mps import mps
 
 
-def work(number: int, options: argparse.Namespace, ready: object, results: object) -> None:
+def work(number: int, options: argparse.Namespace, ready: Any, results: Any) -> None:
     """A process: one run to warm up, then so many, each of another function."""
     torch.set_num_threads(1)
     if options.kernels:
@@ -45,8 +47,6 @@ def main() -> None:
     pg.task("mnist1d").prepare()
     spawn = multiprocessing.get_context("spawn")
     with mps() as environment:
-        import os
-
         os.environ.update(environment)
         ready, results = spawn.Barrier(options.processes), spawn.Queue()
         crew = [

@@ -44,7 +44,7 @@ def stem(arm: str, search: int) -> str:
     return f"{arm.translate(str.maketrans(':;=', '---'))}.{search}"
 
 
-def one(folder: Path, task: str, epochs: int | None, job: tuple[str, int]) -> dict[str, Any]:
+def searched(folder: Path, task: str, epochs: int | None, job: tuple[str, int]) -> dict[str, Any]:
     """A whole search and the test of what it put first; goes on where it was cut off."""
     arm, number = job
     path, done = (folder / (stem(arm, number) + end) for end in (".study", ".json"))
@@ -101,7 +101,7 @@ def run_all(folder: Path, task: str, jobs: Sequence[tuple[str, int]], options: A
     with mps() as environment:  # without a GPU it is empty
         os.environ.update(environment, OMP_NUM_THREADS="1")
         pool = spawn.Pool(options.processes, begin)
-        results: Any = pool.imap_unordered(partial(one, folder, task, options.epochs), jobs)
+        results: Any = pool.imap_unordered(partial(searched, folder, task, options.epochs), jobs)
         for _ in jobs:
             try:
                 row = results.next(max(0.0, until - time.monotonic()))
@@ -123,13 +123,13 @@ def interval(values: np.ndarray) -> list[float]:
     return [round(float(q), 3) for q in np.quantile(means, (0.025, 0.975))]
 
 
-def difference(one: np.ndarray, other: np.ndarray) -> dict[str, Any]:
+def difference(mine: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
     """Of two arms' means, with a 95% bootstrap interval over searches."""
     rng = np.random.default_rng(0)
-    draws = [rng.choice(values, (DRAWS, len(values))).mean(1) for values in (one, other)]
+    draws = [rng.choice(values, (DRAWS, len(values))).mean(1) for values in (mine, theirs)]
     low, high = np.quantile(draws[0] - draws[1], (0.025, 0.975))
     return {
-        "difference": round(float(one.mean() - other.mean()), 3),
+        "difference": round(float(mine.mean() - theirs.mean()), 3),
         "interval": [round(float(low), 3), round(float(high), 3)],
     }
 

@@ -11,7 +11,8 @@ from pangaea.evolution.strategies import strategy
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
 from pangaea.functions.expression import Function
 from pangaea.study.settings import flat
-from pangaea.study.study import RERANKED, TESTED, Study, Wanted
+from pangaea.study.stages import RERANKED, TESTED
+from pangaea.study.study import Study, Wanted
 from pangaea.tasks.goal import Goal, maximize, minimize
 
 ACCURACY = maximize("accuracy", unit="%", failure=10.0, threshold=20.0, digits=2)
@@ -92,7 +93,7 @@ class Maker:
 
     def add(self, number: int, proposal: Proposal) -> None:
         """A candidate and its result, inside a transaction of the caller."""
-        self.study.add(number, proposal)
+        self.study.add(number, str(proposal.function), proposal.parent, proposal.mutation)
         text = str(proposal.function)
         score = self.run("search", number, text, number, quality(proposal.function))
         measured = Measured(self.budgets["search"], self._oriented(score))
@@ -202,7 +203,7 @@ def forge(path: Path, texts: Sequence[str]) -> Path:
         maker.baseline()
         with maker.study.transaction():
             for number, text in enumerate(texts, 1):
-                maker.study.add(number, Proposal(text, None, text))  # type: ignore[arg-type]
+                maker.study.add(number, text, None, text)
                 maker.run("search", number, text, number, 60.0 + number)
     return path
 

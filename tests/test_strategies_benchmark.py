@@ -29,10 +29,10 @@ def test_the_difference_of_two_arms_has_an_interval_around_it() -> None:
     ]
     report = strategies.report(rows)
     assert report["arms"]["one"]["test"] == pytest.approx(71)
-    found = report["differences"]["other - one"]
-    low, high = found["interval"]
-    assert found["difference"] == pytest.approx(4.333, abs=1e-3)
-    assert 0 < low < found["difference"] < high
+    difference = report["differences"]["other - one"]
+    low, high = difference["interval"]
+    assert difference["difference"] == pytest.approx(4.333, abs=1e-3)
+    assert 0 < low < difference["difference"] < high
 
 
 def test_the_published_figures_are_those_of_the_published_rows() -> None:

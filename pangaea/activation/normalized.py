@@ -47,12 +47,12 @@ class Normalized(nn.Module):
             y = norm(x)
             y = self.activation(y if shortcut is None else shortcut + y)
         elif norm.training:
-            text, own = str(self.activation.function), _parameters(self.activation)
-            y = _Normalized.apply(text, norm, x, shortcut, norm.weight, norm.bias, *own)  # type: ignore[no-untyped-call]
+            text, parameters = str(self.activation.function), _parameters(self.activation)
+            y = _Normalized.apply(text, norm, x, shortcut, norm.weight, norm.bias, *parameters)  # type: ignore[no-untyped-call]
         else:
-            text, own = str(self.activation.function), _parameters(self.activation)
+            text, parameters = str(self.activation.function), _parameters(self.activation)
             state = norm.running_mean, norm.running_var, norm.weight, norm.bias
-            y = _value(_Layer(text, x, shortcut, state, norm.eps, own))
+            y = _value(_Layer(text, x, shortcut, state, norm.eps, parameters))
         return y
 
 
@@ -81,10 +81,12 @@ def _applies(norm: Any, activation: Any, x: Tensor, shortcut: Tensor | None) -> 
         return False
     if _watched(norm) or _watched(activation):
         return False
-    own = _parameters(activation)
-    if own and (activation.scope == "neuron" or activation.channel_dim not in (1, 1 - x.dim())):
+    parameters = _parameters(activation)
+    if parameters and (
+        activation.scope == "neuron" or activation.channel_dim not in (1, 1 - x.dim())
+    ):
         return False
-    state = [norm.weight, norm.bias, norm.running_mean, norm.running_var, *own]
+    state = [norm.weight, norm.bias, norm.running_mean, norm.running_var, *parameters]
     if any(is_lazy(p) or p.dtype != torch.float32 for p in state):
         return False
     if x.dim() < 2 or x.shape[1] != norm.num_features or x.numel() <= x.shape[1]:
@@ -128,7 +130,7 @@ class _Layer(NamedTuple):
         return x, x if self.shortcut is None else dense(self.shortcut, self.x, self.shape)
 
     @property
-    def own(self) -> int:
+    def values(self) -> int:
         """Values of a parameter: one for all channels, or one for each."""
         return self.parameters[0].numel() if self.parameters else 1
 
@@ -159,8 +161,8 @@ class _Normalized(torch.autograd.Function):
         if torch.is_grad_enabled():
             return None, None, *_gradients(layer, gradient)
         to_x, to_shortcut, totals = _pulled(layer, gradient, ctx.needs_input_grad[2])
-        to_bias, to_weight, *own = totals
-        each = (g if layer.own > 1 else g.sum() for g in own)
+        to_bias, to_weight, *to_parameters = totals
+        each = (g if layer.values > 1 else g.sum() for g in to_parameters)
         shaped = (g.reshape(p.shape) for g, p in zip(each, parameters, strict=True))
         return None, None, to_x, to_shortcut, to_weight, to_bias, *shaped
 
@@ -173,8 +175,8 @@ def _statistics(norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
     x = dense(x, x, shape)
     planned = plan(x, shape, _MOMENTS)
     adding = summing(planned)
-    found = x.new_empty(2, x.shape[1], dtype=torch.float32)
-    partial = found.new_empty(2, planned.groups, planned.at.sums)
+    moments = x.new_empty(2, x.shape[1], dtype=torch.float32)
+    partial = moments.new_empty(2, planned.groups, planned.at.sums)
     with device_of(x):
         kernels.moments[planned.at.tiles * planned.groups,](
             x, partial, *planned.sizes, **planned.constants
@@ -182,7 +184,7 @@ def _statistics(norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
         kernels.statistics[adding.programs,](
             x,
             partial,
-            found,
+            moments,
             norm.running_mean,
             norm.running_var,
             norm.num_batches_tracked,
@@ -192,7 +194,7 @@ def _statistics(norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
             norm.momentum,
             **adding.constants,
         )
-    return found
+    return moments
 
 
 def _value(layer: _Layer) -> Tensor:
@@ -209,7 +211,7 @@ def _value(layer: _Layer) -> Tensor:
             tuple(layer.norm),
             layer.epsilon,
             tuple(layer.parameters),
-            layer.own,
+            layer.values,
             *planned.sizes,
             VALUE=form(layer.text).value,
             SHORTCUT=layer.shortcut is not None,
@@ -241,7 +243,7 @@ def _pulled(
             tuple(layer.norm),
             layer.epsilon,
             tuple(layer.parameters),
-            layer.own,
+            layer.values,
             *planned.sizes,
             PULL=form(layer.text).pull,
             SHORTCUT=layer.shortcut is not None,
@@ -276,7 +278,7 @@ def _gradients(layer: _Layer, gradient: Tensor) -> list[Tensor | None]:
     leaves = [t for t in every if t is not None and t.requires_grad]
     z = F.batch_norm(layer.x, None, None, weight, bias, True, 0.0, layer.epsilon)
     z = z if layer.shortcut is None else layer.shortcut + z
-    aligned = layer.shape if layer.own > 1 else ()
+    aligned = layer.shape if layer.values > 1 else ()
     y = run(form(layer.text).steps, z.float(), layer.parameters, aligned).to(z.dtype)
-    found = iter(torch.autograd.grad(y, leaves, gradient, create_graph=True))
-    return [next(found) if t is not None and t.requires_grad else None for t in every]
+    gradients = iter(torch.autograd.grad(y, leaves, gradient, create_graph=True))
+    return [next(gradients) if t is not None and t.requires_grad else None for t in every]

@@ -138,12 +138,12 @@ class _Mapped(torch.autograd.Function):
 
 def _gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     x, *rest = ctx.saved_tensors
-    own, between = rest[: ctx.count], rest[ctx.count :]
+    parameters, between = rest[: ctx.count], rest[ctx.count :]
     if torch.is_grad_enabled():
-        return None, None, *gradients(ctx.steps, x, own, ctx.shape, gradient)
-    parameters = [p.view(ctx.shape) for p in own]
-    to_x, *others = _pulled(ctx.steps, [x, *between], parameters, gradient)
-    return None, None, to_x, *(g.view(p.shape) for g, p in zip(others, own, strict=True))
+        return None, None, *gradients(ctx.steps, x, parameters, ctx.shape, gradient)
+    views = [p.view(ctx.shape) for p in parameters]
+    to_x, *pulled = _pulled(ctx.steps, [x, *between], views, gradient)
+    return None, None, to_x, *(g.view(p.shape) for g, p in zip(pulled, parameters, strict=True))
 
 
 def gradients(
@@ -160,10 +160,10 @@ def gradients(
     wide = x.float() if x.dtype in HALF else x
     views = [p.view(shape) for p in parameters]
     values = _values(steps, wide, views, node)
-    to_x, *own = _pulled(steps, values, views, gradient.to(wide.dtype))
+    to_x, *pulled = _pulled(steps, values, views, gradient.to(wide.dtype))
     return [
         to_x.to(x.dtype),
-        *(g.view(p.shape).to(p.dtype) for g, p in zip(own, parameters, strict=True)),
+        *(g.view(p.shape).to(p.dtype) for g, p in zip(pulled, parameters, strict=True)),
     ]
 
 
@@ -172,14 +172,14 @@ def _pulled(
 ) -> list[Tensor]:
     """The gradients of x and of the parameters, accumulated in reverse."""
     gradients: list[Tensor | None] = [None] * len(steps) + [gradient]
-    own: list[Tensor | None] = [None] * len(parameters)
+    to_parameters: list[Tensor | None] = [None] * len(parameters)
     for i in range(len(steps), 0, -1):
         operator, inputs, k = steps[i - 1]
         g = gradients[i]
         if g is None:
             continue
         if operator is None:
-            own[k] = _reduced(g * values[inputs[0]], parameters[k])
+            to_parameters[k] = _reduced(g * values[inputs[0]], parameters[k])
             pulled: tuple[Tensor | None, ...] = (g * parameters[k],)
         else:
             pulled = OPERATORS[operator].pull(g, *(values[j] for j in inputs))
@@ -190,7 +190,10 @@ def _pulled(
     to_x = torch.zeros_like(values[0]) if gradients[0] is None else gradients[0]
     return [
         to_x,
-        *(torch.zeros_like(p) if g is None else g for g, p in zip(own, parameters, strict=True)),
+        *(
+            torch.zeros_like(p) if g is None else g
+            for g, p in zip(to_parameters, parameters, strict=True)
+        ),
     ]
 
 

@@ -136,9 +136,9 @@ class Retraced:
                 part.training = training
         if str(self.graphs[0]) == str(self.graphs[1]):
             self.graphs.pop()
-        found = [[*activation_calls(graph, repeated)] for graph in self.graphs]
-        self.calls = [*zip(*found, strict=False)]
-        if len({tuple((call.label, call.target) for call in calls) for calls in found}) > 1:
+        by_graph = [[*activation_calls(graph, repeated)] for graph in self.graphs]
+        self.calls = [*zip(*by_graph, strict=False)]
+        if len({tuple((call.label, call.target) for call in calls) for calls in by_graph}) > 1:
             raise UntraceableError("it calls other activations in training than in evaluation")
 
     def install(self, targets: dict[int, str]) -> None:

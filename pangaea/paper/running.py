@@ -13,10 +13,11 @@ from pangaea.paper.contents import Cell, Experiment, Search, experiment
 from pangaea.paper.scales import Ended, Kind, Scale, scale, wanted
 from pangaea.paper.watching import Deadline, Plain, TimeUpError, Watching
 from pangaea.study import driver
+from pangaea.study.about import versions
 from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.settings import known
 from pangaea.study.stages import PAPER
-from pangaea.study.study import Study, Wanted, versions
+from pangaea.study.study import Study, Wanted
 from pangaea.tasks.finding import task as find_task
 from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine

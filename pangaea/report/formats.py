@@ -14,11 +14,12 @@ from typing import Any
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
 from pangaea.report import sources, texts
-from pangaea.report.findings import columns, headline, judged_table, reproduce
+from pangaea.report.findings import columns, judged_table, reproduce
+from pangaea.report.headline import headline
 from pangaea.report.measures import bare, finite, mean_or_none
 from pangaea.report.page import document as page
 from pangaea.report.records import Row, Snapshot, names, opened
-from pangaea.study.study import RERANKED
+from pangaea.study.stages import RERANKED
 
 FORMATS = ("html", "md", "csv", "json")
 _GENERATOR = b'<meta name="generator" content="pangaea">'

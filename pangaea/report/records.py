@@ -10,9 +10,9 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.trials import NoFunctionError
 from pangaea.report import texts
-from pangaea.study.stages import GENERAL, PAPER, STAGES
-from pangaea.study.study import RERANKED, Study, standing
-from pangaea.study.study import TESTED as TESTED
+from pangaea.study.stages import GENERAL, PAPER, RERANKED, STAGES, TESTED
+from pangaea.study.standing import standing
+from pangaea.study.study import Study
 from pangaea.tasks.goal import Goal
 
 Row = dict[str, Any]

@@ -2,10 +2,14 @@
 
 import json
 import math
+import platform
+import sqlite3
 from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pangaea import __version__
 from pangaea.errors import PangaeaError
 from pangaea.study.schema import LAST_MOMENT, NONSENSE, brief, damaged
 from pangaea.study.settings import Settings, flat
@@ -112,3 +116,18 @@ def _moment(text: str) -> float:
     if not math.isfinite(moment) or not 0 <= moment <= LAST_MOMENT:
         raise ValueError(f"{moment} is at no time that a calendar has")
     return moment
+
+
+def versions() -> dict[str, str]:
+    """Of everything that a result may depend on."""
+    known = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "pangaea": __version__,
+    }
+    for package in ("torch", "numpy", "scipy", "dask", "distributed", "triton"):
+        try:
+            known[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return known | {"sqlite": sqlite3.sqlite_version}

@@ -15,7 +15,7 @@ from pangaea.functions.parser import parse
 from pangaea.study.runner import Stop
 from pangaea.study.search import BASELINE_RUNS
 from pangaea.study.settings import Settings
-from pangaea.study.study import RERANK_RUNS, RERANKED, TESTED
+from pangaea.study.stages import RERANK_RUNS, RERANKED, TESTED
 from pangaea.tasks.task import Task
 from pangaea.training.how import How
 from pangaea.workers.engine import Engine

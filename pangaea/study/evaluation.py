@@ -16,8 +16,7 @@ from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.settings import settings
 from pangaea.study.stages import EVALUATION
 from pangaea.study.study import Run, Study, Wanted
-from pangaea.tasks import evaluate as here
-from pangaea.tasks.evaluate import Evaluation, budgeted, own_seeds, way
+from pangaea.tasks.evaluate import Evaluation, budgeted, checked_runs, own_seeds, way
 from pangaea.tasks.finding import name_of
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.task import DEFAULT, PARTS, Task
@@ -56,17 +55,10 @@ def evaluate(
     for a search (workers, gpus, jobs_per_gpu, cluster), or else in this process.
     """
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
-    if place in (Place(), Place(workers=0)):
-        return here.evaluate(
-            *(function, task, runs, recipe, data),
-            seed=seed,
-            scope=scope,
-            epochs=epochs,
-            progress=progress,
-            **given,
-        )
     asked = Comparison([function], task, runs, recipe, data, seed=seed, scope=scope, epochs=epochs)
     how = way(**given)
+    if place in (Place(), Place(workers=0)):
+        return asked.trained(asked.functions[0], how, progress or (lambda share: None))
     with ExitStack() as stack:
         folder = how.checkpoints or stack.enter_context(TemporaryDirectory(prefix="pangaea-"))
         asked.run(place, how, Path(folder), None if progress is None else _Telling(progress))
@@ -90,7 +82,7 @@ class Comparison:
     ) -> None:
         self.functions = list(dict.fromkeys(str(resolve(function)) for function in functions))
         self.task, self.budget = budgeted(find_task(task), recipe, epochs)
-        self.runs, self.part, self.scope, self.seed = here.checked_runs(runs), data, scope, seed
+        self.runs, self.part, self.scope, self.seed = checked_runs(runs), data, scope, seed
         if data not in PARTS:
             raise UnknownNameError("part of the data", data, PARTS)
         if scope is not None and scope not in SCOPES:
@@ -120,16 +112,18 @@ class Comparison:
             # Every function has a folder of its own for checkpoints.
             mark = hashlib.sha256(function.encode()).hexdigest()[:16]
             checkpoint.check(folder)
-            results = self.task.train_seeds(
-                function,
-                self.scope,
-                self.budget,
-                own_seeds(self.seed, function, self.runs),
-                self.part,
-                lambda share, before=before: tell(before + share * self.runs),  # type: ignore[misc]
-                replace(how, checkpoints=str(folder / mark)),
-            )
-            self.evaluations.append(self._evaluation(function, results))
+
+            def share_of_all(share: float, before: int = before) -> None:
+                tell(before + share * self.runs)
+
+            own_folder = replace(how, checkpoints=str(folder / mark))
+            self.evaluations.append(self.trained(function, own_folder, share_of_all))
+
+    def trained(self, function: str, how: How, tell: Callable[[float], None]) -> Evaluation:
+        """All runs of one function, in this process; `tell` is told what part of them is done."""
+        seeds = own_seeds(self.seed, function, self.runs)
+        about = (function, self.scope, self.budget, seeds, self.part)
+        return self._evaluation(function, self.task.train_seeds(*about, tell, how))
 
     def run(
         self,

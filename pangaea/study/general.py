@@ -17,8 +17,8 @@ from pangaea.study.driver import carried, judging, known_task, runner
 from pangaea.study.runner import Stop, Watch
 from pangaea.study.schema import functions_of
 from pangaea.study.settings import settings
-from pangaea.study.stages import GENERAL, TEST, Stage
-from pangaea.study.study import RERANKED, TESTED, Study, Wanted
+from pangaea.study.stages import GENERAL, RERANKED, TEST, TESTED, Stage
+from pangaea.study.study import Study, Wanted
 from pangaea.tasks.evaluate import own_seeds
 from pangaea.tasks.finding import name_of
 from pangaea.tasks.finding import task as find_task

@@ -12,8 +12,20 @@ from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
 from pangaea.functions.expression import Function
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
-from pangaea.study.stages import BASELINE, PROMOTION, PROPOSED, RERANK, SEARCH, TEST, Stage
-from pangaea.study.study import RERANK_RUNS, RERANKED, TESTED, Run, Study, Wanted, standing
+from pangaea.study.stages import (
+    BASELINE,
+    PROMOTION,
+    PROPOSED,
+    RERANK,
+    RERANK_RUNS,
+    RERANKED,
+    SEARCH,
+    TEST,
+    TESTED,
+    Stage,
+)
+from pangaea.study.standing import standing
+from pangaea.study.study import Run, Study, Wanted
 from pangaea.workers.judge import OUTSIDE, Result
 
 BASELINE_RUNS = 3
@@ -87,7 +99,7 @@ class Search:
             return self.study.ask(wanted._replace(budget=proposal.budget))
         self._numbered += 1
         text = str(proposal.function)
-        self.study.add(self._numbered, proposal, text)
+        self.study.add(self._numbered, text, proposal.parent, proposal.mutation)
         self._parents[self._numbered] = proposal.parent
         wanted = self._wanted(SEARCH, self._numbered, text, seed)
         if proposal.budget is not None:

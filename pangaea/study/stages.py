@@ -25,3 +25,7 @@ _ALL = (BASELINE, SEARCH, PROMOTION, RERANK, TEST, GENERAL, EVALUATION, PAPER)
 STAGES = {stage.name: stage for stage in _ALL}
 PROPOSED = tuple(stage.name for stage in STAGES.values() if stage.proposed)
 KEEPING = tuple(stage.name for stage in STAGES.values() if stage.keeps)
+
+RERANKED = 10  # the paper's top ten are trained again,
+RERANK_RUNS = 2  # twice each with the full budget,
+TESTED = 3  # and the best three are tested

@@ -2,32 +2,26 @@
 
 import gc
 import json
-import platform
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pangaea import __version__
 from pangaea.evolution.ranking import top
-from pangaea.evolution.trials import Measured, Proposal, Trial, mean_score
+from pangaea.evolution.trials import Measured, Trial, mean_score
 from pangaea.study import file, schema
 from pangaea.study.about import about as read_about
-from pangaea.study.about import plain
+from pangaea.study.about import plain, versions
 from pangaea.study.saving import lost
 from pangaea.study.settings import Settings
-from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST
+from pangaea.study.stages import BASELINE, PROPOSED, RERANK, RERANKED, SEARCH, TEST, TESTED
+from pangaea.study.standing import standing
 from pangaea.tasks.goal import Goal
 
 if TYPE_CHECKING:
     from pangaea.activation.module import Activation
-
-RERANKED = 10  # the paper's top ten are trained again,
-RERANK_RUNS = 2  # twice each with the full budget,
-TESTED = 3  # and the best three are tested
 
 _RESULT = (
     *("score", "failure", "detail", "seconds", "measured", "peak_memory"),
@@ -130,10 +124,7 @@ class Study:
         A task that stands elsewhere now does so for the runs that were asked for, as well.
         """
         with self.transaction():
-            self._connection.execute(
-                "update about set value = ? where name = 'settings'",
-                (json.dumps(settings.as_dict()),),
-            )
+            self.note("settings", settings.as_dict())
             if settings.task != self.settings.task:
                 places = settings.task, self.settings.task
                 self._connection.execute("update runs set task = ? where task = ?", places)
@@ -142,23 +133,14 @@ class Study:
     def know(self, goals: Mapping[str, Goal]) -> None:
         """Record what is measured on tasks beside the one of the settings."""
         self.goals |= goals
-        kept = {name: goal.as_dict() for name, goal in self.goals.items()}
         with self.transaction():
-            self._connection.execute(
-                "insert or replace into about values ('goals', ?)", (json.dumps(kept),)
-            )
+            self.note("goals", {name: goal.as_dict() for name, goal in self.goals.items()})
 
-    def add(self, number: int, proposal: Proposal, text: str | None = None) -> None:
-        """Record a candidate; `text` is its function's, if that was made already."""
+    def add(self, number: int, function: str, parent: int | None, mutation: str) -> None:
+        """Record a candidate."""
         self._connection.execute(
             "insert into candidates values (?, ?, ?, ?, ?)",
-            (
-                number,
-                str(proposal.function) if text is None else text,
-                proposal.parent,
-                proposal.mutation,
-                time.time(),
-            ),
+            (number, function, parent, mutation, time.time()),
         )
 
     def ask(self, wanted: Wanted) -> Run:
@@ -395,11 +377,7 @@ class Study:
         return dict(rows)
 
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
-        """The best functions, no two equivalent: reranked ones by their mean, then by score.
-
-        Those that were tested come in the order of their mean validation score in all runs of the
-        full budget, of which there are more than reranking had.
-        """
+        """The best functions, no two equivalent, in their final order."""
         with schema.functions_of(self.path):
             return standing(self, top(self.trials(), max(count, RERANKED)))[:count]
 
@@ -416,67 +394,6 @@ def _no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-class Judged(Protocol):
-    """A study, or what was read of one: the results that decide which function is the best."""
-
-    @property
-    def goal(self) -> Goal: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def baseline_score(self) -> float | None: ...
-    def scores(self, stage: str) -> dict[str, list[float | None]]: ...
-    def validations(self) -> dict[str, list[float | None]]: ...
-
-
-def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """The best candidates in their final order, with what each stage found of them."""
-    goal, baseline = study.goal, study.baseline_score
-    rerank, test, full = study.scores(RERANK.name), study.scores(TEST.name), study.validations()
-
-    def order(mean: float | None) -> float:
-        return float("inf") if mean is None else -goal.oriented(mean)
-
-    rows: list[dict[str, Any]] = []
-    for trial in trials:
-        assert trial.score is not None
-        score = goal.oriented(trial.score)
-        again = rerank.get(trial.text)
-        rows.append(
-            {
-                "number": trial.number,
-                "function": trial.text,
-                "score": score,
-                "gain": None if baseline is None else goal.gain(score, baseline),
-                "reranked": goal.mean(again) if again else None,
-                "validation": goal.mean(full[trial.text]) if again else None,
-                "test": test.get(trial.text),
-                "seconds": trial.cost,
-            }
-        )
-    rows.sort(key=lambda r: (order(r["reranked"]), order(r["score"]), r["number"]))
-    first = rows[:TESTED]
-    runs = study.settings.runs
-    if runs and all(len(row["test"] or ()) >= runs for row in first):
-        first.sort(key=lambda r: order(r["validation"]))
-    return [*first, *rows[TESTED:]]
-
-
 def open_study(path: Path | str) -> Study:
     """A study, to look at: it may be running, finished or in a read-only folder."""
     return Study.open(path)
-
-
-def versions() -> dict[str, str]:
-    """Of everything that a result may depend on."""
-    known = {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "pangaea": __version__,
-    }
-    for package in ("torch", "numpy", "scipy", "dask", "distributed", "triton"):
-        try:
-            known[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return known | {"sqlite": sqlite3.sqlite_version}

@@ -12,7 +12,7 @@ from pangaea.errors import PangaeaError
 from pangaea.tasks.classification import Classification
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.goal import Goal
-from pangaea.tasks.task import DEFAULT, Task
+from pangaea.tasks.task import Task
 from pangaea.training import checkpoint
 from pangaea.training.how import How
 from pangaea.training.recipes import Recipe
@@ -68,38 +68,6 @@ class Evaluation:
     def seconds(self) -> float:
         """Seconds a run, on average."""
         return statistics.fmean(result.seconds for result in self.results)
-
-
-def evaluate(
-    function: FunctionLike,
-    task: Task | str = DEFAULT,
-    runs: int = 10,
-    recipe: Recipe | str = "full",
-    data: str = "test",
-    *,
-    seed: int = 0,
-    scope: Scope | None = None,
-    epochs: int | None = None,
-    progress: Progress | None = None,
-    **how: Any,
-) -> Evaluation:
-    """Train a function `runs` times, and say how good it is.
-
-    Every run has a seed of its own, drawn from `seed` and the function, so that two evaluations are
-    independent. `how`: device, precision, compile, checkpoints.
-    """
-    on, budget = budgeted(find_task(task), recipe, epochs)
-    text = str(resolve(function))
-    results = on.train_seeds(
-        text,
-        scope,
-        budget,
-        own_seeds(seed, text, checked_runs(runs)),
-        data,
-        progress or (lambda share: None),
-        way(**how),
-    )
-    return Evaluation(text, on.name, on.goal, tuple(results), on.drops_failures)
 
 
 def train(

@@ -60,7 +60,7 @@ class InProcess:
 
     def wait(self, seconds: float) -> list[tuple[Job, Result]]:
         job = self._waiting.popleft()
-        result, _ = _judged(self._judge, job)
+        result, _ = _judged(self._judge, job)  # what JSON does not know has failed
         if result.get("failure") == "CUDA error":
             raise PangaeaError(
                 f"the GPU is lost to this process ({result['detail']}): resume the study; with "

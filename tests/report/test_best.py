@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from pangaea.evolution.trials import Proposal
-from pangaea.functions.parser import parse
 from pangaea.report import findings, formats
 from pangaea.report.formats import table_csv
+from pangaea.report.headline import headline
 from pangaea.report.page import document
 from pangaea.report.records import opened
 from pangaea.report.terminal import best
@@ -60,7 +59,7 @@ def path(tmp_path: Path) -> Path:
         for score in (59.0, 60.0, 61.0):
             record(study, "baseline", RELU, score)
         for number, function in enumerate(functions, 1):
-            study.add(number, Proposal(parse(function), None, "initial"))
+            study.add(number, function, None, "initial")
         for number, score in enumerate((70.0, 68.0, 50.0, None), 1):
             record(study, "search", functions[number - 1], score, candidate=number)
         for function, scores in (("tanh(x)", (60, 62)), ("swish(alpha*x)", (75, 77))):
@@ -182,13 +181,13 @@ def test_people_read_the_simplified_formula_and_copy_the_text_that_is_kept(tmp_p
     with Maker(tmp_path / "s.study", candidates=1, runs=1) as maker:
         maker.baseline()
         with maker.study.transaction():
-            maker.study.add(1, Proposal(parse(text), None, "initial"))
+            maker.study.add(1, text, None, "initial")
             maker.run("search", 1, text, 1, 75.0)
         maker.judge()
     with opened(tmp_path / "s.study") as study:
         assert "\n#1  α·asinh(x)" in shown(best.table(study))
         assert [row["readable"] for row in findings.tested(study)] == ["ReLU", "α·asinh(x)"]
-        assert findings.headline(study)["function"] == "α·asinh(x)"
+        assert headline(study)["function"] == "α·asinh(x)"
         advice = best.advice(study, Path("s.html"))
         assert 'use it       pangaea.Activation("alpha*asinh(x)")' in advice
         assert f"pangaea show {tmp_path / 's.study'} 1\n" in advice

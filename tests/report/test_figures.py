@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 import pytest
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.evolution.trials import Proposal
 from pangaea.functions.parser import parse
 from pangaea.report import figures as package
 from pangaea.report import pictures, plot
@@ -344,7 +343,7 @@ def test_one_candidate_far_worse_than_the_rest_does_not_flatten_it(tmp_path: Pat
         maker.baseline()
         maker.search(29)
         with maker.study.transaction():
-            maker.study.add(30, Proposal(parse("exp(x)"), None, "initial"))
+            maker.study.add(30, "exp(x)", None, "initial")
             maker.run("search", 30, "exp(x)", 30, -1e9)  # the maker's worst is a loss of 3.8
     with opened(path) as study:
         study.finished[-1]["score"] = 1e6

@@ -11,13 +11,13 @@ from pangaea.report.findings import (
     command,
     cost,
     general,
-    headline,
     judged_table,
     progress,
     reproduce,
     rows,
     state,
 )
+from pangaea.report.headline import headline
 from pangaea.report.measures import probability, welch
 from pangaea.report.records import Snapshot, opened
 from pangaea.study.study import Study

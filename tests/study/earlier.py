@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pangaea.evolution.trials import Proposal
-from pangaea.functions.parser import parse
 from pangaea.study import study as study_module
 from pangaea.study.settings import flat
 from pangaea.study.study import Study
@@ -73,7 +71,7 @@ def _fill(path: Path, clock: "_Clock") -> None:
                 ran(study, "baseline", "relu(x)", {}, score=score)
         for number, (text, parent, mutation, score) in CANDIDATES.items():
             with study.transaction():
-                study.add(number, Proposal(parse(text), parent, mutation))
+                study.add(number, text, parent, mutation)
                 more = {"candidate": number}
                 if score is not None:
                     curves = {"loss": [2.0, 1.0], "parameters": {"alpha": [[1.0, 1.1], [0.9, 1.2]]}}

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from pangaea.evolution.trials import Proposal
 from pangaea.functions.parser import parse
 from pangaea.study.driver import search
 from pangaea.study.settings import flat
@@ -59,7 +58,7 @@ def candidate(
     function = parse(text)
     want = wanted(function=str(function), candidate=number, seed=number)
     with study.transaction():
-        study.add(number, Proposal(function, parent, "initial"))
+        study.add(number, str(function), parent, "initial")
         return ran(study, want, **result) if result else study.ask(want)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import psutil
 import pytest
 
-from pangaea.study.stages import PROPOSED, STAGES
-from pangaea.study.study import RERANKED, TESTED, Study
+from pangaea.study.stages import PROPOSED, RERANKED, STAGES, TESTED
+from pangaea.study.study import Study
 from tests.study.driving import Driver, Drivers, until
 from tests.study.fixtures import ByHand
 

@@ -8,8 +8,6 @@ import torch
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.evolution.trials import Proposal
-from pangaea.functions.parser import parse
 from pangaea.study.trained import by_layer, recorded
 from tests.study_maker import Maker
 
@@ -21,7 +19,7 @@ def study(path: Path) -> pg.Study:
     """Its first candidate was searched and trained again, its second has no parameters."""
     with Maker(path, candidates=2, runs=0) as maker, maker.study.transaction():
         for number, text in enumerate((TEXT, "tanh(x)"), 1):
-            maker.study.add(number, Proposal(parse(text), None, "initial"))
+            maker.study.add(number, text, None, "initial")
             maker.run("search", number, text, number, 70.0 + number)
         maker.run("rerank", 1, TEXT, 5, 75.0)
     return pg.open_study(path)
@@ -48,7 +46,7 @@ def test_without_a_number_it_is_the_best(study: pg.Study) -> None:
 def test_modules_are_made_as_the_study_trained_them(path: Path) -> None:
     with Maker(path, candidates=1, runs=0, scope="layer") as maker:
         with maker.study.transaction():
-            maker.study.add(1, Proposal(parse(TEXT), None, "initial"))
+            maker.study.add(1, TEXT, None, "initial")
             maker.run("search", 1, TEXT, 1, 70.0)
         assert maker.study.activation(1).scope == "layer"
 
@@ -67,7 +65,7 @@ def test_what_is_not_there_is_said(
 def test_what_was_not_recorded_is_said(path: Path) -> None:
     with Maker(path, candidates=1) as maker:
         with maker.study.transaction():
-            maker.study.add(1, Proposal(parse(TEXT), None, "initial"))
+            maker.study.add(1, TEXT, None, "initial")
             maker.run("search", 1, TEXT, 1, None)
         with pytest.raises(PangaeaError, match="no record of what training made of alpha, beta"):
             maker.study.activation(1)

@@ -12,9 +12,9 @@ from pangaea.functions.expression import Function
 from pangaea.report import texts
 from pangaea.report.figures import On, figure, theme
 from pangaea.report.figures.theme import BLUE, GREY, PALETTE, VERMILION, Spec, rounded, shown
-from pangaea.report.records import TESTED, Snapshot
+from pangaea.report.records import Snapshot
 from pangaea.report.terminal.curve import frame, points
-from pangaea.study.stages import BASELINE, PROPOSED, TEST
+from pangaea.study.stages import BASELINE, PROPOSED, TEST, TESTED
 from pangaea.study.trained import at_the_end, mean, recorded, weights
 
 _GREEK = {"alpha": "α", "beta": "β", "gamma": "γ"}

@@ -15,11 +15,12 @@ from pangaea.report import texts
 from pangaea.report.figures import part as figures_of
 from pangaea.report.figures import theme
 from pangaea.report.figures.theme import Spec, rounded
-from pangaea.report.findings import columns, headline, judged_table, reproduce
+from pangaea.report.findings import columns, judged_table, reproduce
+from pangaea.report.headline import headline
 from pangaea.report.measures import mean_or_none, spread
 from pangaea.report.records import Row, Snapshot, alike, names
 from pangaea.report.sources import sources
-from pangaea.study.study import RERANKED
+from pangaea.study.stages import RERANKED
 
 _PARTS = ("progress", "functions", "search")
 _DETAIL = 200  # letters of a failure's detail

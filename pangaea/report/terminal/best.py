@@ -7,8 +7,9 @@ from pathlib import Path
 from pangaea.functions.parser import parse
 from pangaea.report import findings, sources, texts
 from pangaea.report.measures import bare, legend, probability, spread, stars, welch
-from pangaea.report.records import TESTED, Row, Snapshot
+from pangaea.report.records import Row, Snapshot
 from pangaea.report.terminal.columns import Functions, Line
+from pangaea.study.stages import TESTED
 from pangaea.tasks.goal import Goal
 
 
