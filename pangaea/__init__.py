@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pangaea.study.driver import resume as resume
     from pangaea.study.driver import search as search
     from pangaea.study.evaluation import evaluate as evaluate
+    from pangaea.study.runs import Runs as Runs
+    from pangaea.study.runs import bench as bench
     from pangaea.study.study import Study as Study
     from pangaea.study.study import open_study as open_study
     from pangaea.tasks.evaluate import Evaluation as Evaluation
@@ -54,9 +56,11 @@ _HOME = {
     "PangaeaError": "errors",
     "ParseError": "errors",
     "Recipe": "training.recipes",
+    "Runs": "study.runs",
     "Space": "functions.space",
     "Study": "study.study",
     "Task": "tasks.own",
+    "bench": "study.runs",
     "catalog": "functions.catalog",
     "evaluate": "study.evaluation",
     "equivalent": "functions.equivalence",

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ def test_a_wheel_works_in_a_bare_environment(tmp_path: Path) -> None:
     )
     assert built.returncode == 0, built.stdout + built.stderr
     (wheel,) = tmp_path.glob("pangaea_search-*.whl")
+    assert "pangaea/study/runs.csv.gz" in zipfile.ZipFile(wheel).namelist()  # for pg.bench()
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
     light = run(python, "-m", "pip", "install", "-c", ROOT / "constraints.txt", "typer", "rich")
