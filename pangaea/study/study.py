@@ -4,7 +4,7 @@ import gc
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -214,24 +214,22 @@ class Study:
         return list(self._trials[1])
 
     def _read_trials(self) -> list[Trial]:
-        trials: dict[int, Trial] = {}
-        sign = self.goal.oriented(1.0)
         query = (
-            "select candidate, budget, score, seconds, failure"
-            f" from results join runs using (run) where {_PROPOSED} order by position"
+            "select number, c.function, parent, budget, score, seconds, failure"
+            " from results join runs using (run) join candidates c on number = candidate"
+            f" where {_PROPOSED} order by position"
         )
         with file.sentences(self.path), _no_garbage():
-            candidates = self._connection.execute("select number, function, parent from candidates")
-            known = {number: (text, parent) for number, text, parent in candidates}
-            for number, budget, score, seconds, failure in self._connection.execute(query):
-                run = Measured(budget, None if score is None else sign * score)
-                if number in trials:
-                    trials[number] = trials[number].after(run, seconds, failure)
-                else:
-                    trials[number] = Trial(
-                        number, *known[number], (run,), run.score, seconds, failure
-                    )
-        return list(trials.values())
+            rows = self._connection.execute(query).fetchall()
+            if not rows:
+                return []
+            # By columns: row by row takes twice as long.
+            numbers, texts, parents, budgets, scores, seconds, failures = zip(*rows, strict=True)
+            if self.goal.oriented(1.0) < 0:
+                scores = tuple(None if score is None else -score for score in scores)
+            runs = zip(map(Measured, budgets, scores), strict=True)
+            trials = list(map(Trial, numbers, texts, parents, runs, scores, seconds, failures))
+            return trials if len(set(numbers)) == len(trials) else _together(trials)
 
     def asked(self, stages: Sequence[str]) -> int:
         """How many runs of these stages there are, with and without a result."""
@@ -380,6 +378,18 @@ class Study:
         """The best functions, no two equivalent, in their final order."""
         with schema.functions_of(self.path):
             return standing(self, top(self.trials(), max(count, RERANKED)))[:count]
+
+
+def _together(trials: Iterable[Trial]) -> list[Trial]:
+    """One trial for each candidate, out of trials of one run each."""
+    whole: dict[int, Trial] = {}
+    for trial in trials:
+        number = trial.number
+        if number in whole:
+            whole[number] = whole[number].after(trial.runs[0], trial.cost, trial.failure)
+        else:
+            whole[number] = trial
+    return list(whole.values())
 
 
 @contextmanager
