@@ -97,3 +97,11 @@ def test_every_page_in_the_navigation_is_there_or_made() -> None:
     for name in re.findall(r"'([\w/]+\.md)'", str(site["project"]["nav"])):
         made = (ROOT / "pages" / f"{Path(name).stem}.py").exists()
         assert made if name.startswith("reference/") else (ROOT / "docs" / name).exists()
+
+
+def test_every_example_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    examples = [path for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".ipynb")]
+    assert len(examples) == 4
+    for path in examples:
+        assert f"| `examples/{path.name}` |" in page

@@ -15,14 +15,6 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 TINY: dict[str, Any] = {"candidates": 2, "budget": 1, "runs": 0, "rerank": False, "workers": 0}
 
 
-def test_the_page_names_every_example() -> None:
-    page = (ROOT / "docs/examples.md").read_text(encoding="utf-8")
-    assert len(TASKS) == 3
-    assert len(NOTEBOOKS) == 1
-    for path in (*TASKS, *NOTEBOOKS):
-        assert f"../examples/{path.name}" in page
-
-
 @pytest.mark.parametrize("path", TASKS, ids=lambda path: path.stem)
 def test_a_task_is_searched_on_and_tested(path: Path, tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
@@ -44,7 +36,7 @@ def test_a_notebook_runs_to_its_end(path: Path, tmp_path: Path) -> None:
     (settings,) = (c for c in notebook.cells if "parameters" in c["metadata"].get("tags", ()))
     settings["source"] = "candidates, runs = 2, 1"
     place = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=300, resources=place).execute()
+    nbclient.NotebookClient(notebook, timeout=1200, resources=place).execute()
     printed = "".join(o.get("text", "") for c in notebook.cells for o in c.get("outputs", ()))
     assert "replaced by" in printed
     with pg.open_study(tmp_path / "spirals.study") as study:
