@@ -19,7 +19,7 @@ class Candidate:
 
     function: str
     facts: dict[str, str]
-    means: dict[str, float]  # over the layers
+    means: dict[str, float]  # over the network
     layers: dict[str, list[float]]
 
     @classmethod
@@ -30,11 +30,11 @@ class Candidate:
             if row is None:
                 raise PangaeaError(f"{study.name} has no candidate that could be trained")
             parameters = recorded(study, row["function"])
-            means = at_the_end(parameters)
+            means = at_the_end(study, row["function"])
             facts = _facts(study, row)
             if means:
                 values = (f"{_GREEK.get(name, name)} = {v:.4g}" for name, v in means.items())
-                facts["trained"] = f"{', '.join(values)}: the means over the layers, shown below"
+                facts["trained"] = f"{', '.join(values)}: the means over the network, shown below"
             return cls(row["function"], facts, means, by_layer(parameters))
 
 

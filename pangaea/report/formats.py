@@ -152,6 +152,8 @@ def _markdown(study: Snapshot, name: str) -> str:
     versions = ", ".join(f"{key} {value}" for key, value in how["versions"].items())
     if best := study.best(1):
         parts.append(f"Take it elsewhere:\n\n    {sources.command(best[0]['function'])}")
+        if trained := sources.trained_command(study, best[0]):
+            parts.append(f"As it was trained (with `--layer 1`, in that layer):\n\n    {trained}")
     parts += [f"Run it again:\n\n    {how['command']}", _plain(versions)]
     return "\n\n".join(parts) + "\n"
 

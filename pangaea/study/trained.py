@@ -73,9 +73,12 @@ def by_layer(parameters: Parameters) -> dict[str, list[float]]:
     return {name: epochs[-1] for name, epochs in parameters.items()}
 
 
-def at_the_end(parameters: Parameters, counts: Sequence[float] | None = None) -> dict[str, float]:
-    """Each parameter's mean after training, over the whole network."""
-    return {name: mean(layers, counts) for name, layers in by_layer(parameters).items()}
+def at_the_end(study: Recorded, function: str) -> dict[str, float]:
+    """Each parameter's mean after training, over the whole network; nothing if one is missing."""
+    layers, counts = by_layer(recorded(study, function)), weights(study, function)
+    if layers.keys() != {*parse(function).parameters}:
+        return {}
+    return {name: mean(values, counts) for name, values in layers.items()}
 
 
 def activation(

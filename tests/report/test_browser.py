@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import pangaea as pg
+from pangaea.report import sources
 from pangaea.report.formats import write
 from pangaea.report.page.dashboard import Dashboard
 from pangaea.report.records import Snapshot
@@ -184,6 +185,9 @@ def test_a_function_is_copied_as_source_where_it_stands(
     for label, target in (("PyTorch", "torch"), ("JAX", "jax"), ("Keras", "keras")):
         assert copied(button("#take", label)) == pg.export(first, to=target)
     assert copied(button("#take", "LaTeX")) == pg.parse(first).latex()
+    trained = sources.trained(study, first)
+    row = page.locator("#take p", has_text="As trained, on average")
+    assert copied(row.locator("button", has_text="PyTorch")) == trained["PyTorch"]
     page.click("#tab-functions")
     page.select_option("#detail", index=1)
     assert copied(button("#take-detail", "JAX")) == pg.export(second, to="jax")

@@ -59,8 +59,7 @@ def gallery(study: Snapshot, count: int = 6) -> list[Spec]:
     panels = []
     for row in study.best(count):
         function = row["function"]
-        values = at_the_end(recorded(study, function), weights(study, function))
-        panels.append(shape(row["function"], values))
+        panels.append(shape(function, at_the_end(study, function)))
         panels[-1]["layout"]["meta"]["group"] = (
             "The best functions (blue), their derivatives (orange); dotted as they start"
         )

@@ -19,7 +19,7 @@ from pangaea.report.findings import columns, judged_table, reproduce
 from pangaea.report.headline import headline
 from pangaea.report.measures import mean_or_none, spread
 from pangaea.report.records import Row, Snapshot, alike, names
-from pangaea.report.sources import sources
+from pangaea.report.sources import sources, trained
 from pangaea.study.stages import RERANKED
 
 _PARTS = ("progress", "functions", "search")
@@ -107,7 +107,8 @@ def _details(study: Snapshot, row: Row) -> dict[str, Any]:
         "number": row["number"],
         "label": f"{texts.short(row['function'])} ({study.goal.shown(row['score'])})",
         "text": row["function"],
-        "copies": {**sources(row["function"]), "LaTeX": texts.latex(row["function"])},
+        "copies": sources(row["function"]),
+        "trained": trained(study, row["function"]),
         "figures": _figures("details", study, [study], row),
     }
 

@@ -24,12 +24,18 @@ function showHeadline() {
   showJudged(report().judged);
 }
 
-// Buttons that copy a function as it is written elsewhere.
+// Buttons that copy a function as it is written elsewhere: as it starts, and as it was trained.
 function offer(place, detail) {
   place.hidden = !detail;
   if (!detail) return;
-  const buttons = Object.entries(detail.copies).map(([label, text]) => copier(label, text));
-  place.replaceChildren("Copy as", ...buttons, copier("text", detail.text));
+  const { copies, text, trained } = detail;
+  place.replaceChildren(copiers("Copy as", { ...copies, text }));
+  if (Object.keys(trained).length) place.append(copiers("As trained, on average", trained));
+}
+
+function copiers(what, texts) {
+  const buttons = Object.entries(texts).map(([label, text]) => copier(label, text));
+  return make("p", { className: "controls" }, what, ...buttons);
 }
 
 function showJudged(table) {

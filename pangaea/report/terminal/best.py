@@ -89,7 +89,13 @@ def footer(study: Snapshot) -> str:
 def export_hint(study: Snapshot) -> str:
     """How to take the best function elsewhere; nothing as long as there is none."""
     best = study.best(1)
-    return f"take it away: {sources.command(best[0]['function'])}, or jax, keras, …" if best else ""
+    if not best:
+        return ""
+    hint = f"take it away: {sources.command(best[0]['function'])}, or jax, keras, …"
+    trained = sources.trained_command(study, best[0])
+    return (
+        f"{hint}\nas it was trained: {trained}, in its first layer: --layer 1" if trained else hint
+    )
 
 
 def advice(study: Snapshot, page: Path) -> str:
@@ -101,11 +107,13 @@ def advice(study: Snapshot, page: Path) -> str:
     function = best[0]["function"]
     shorter = str(parse(function).simplified())
     more = 2 * study.settings.candidates
-    return (
-        f'\nuse it       pangaea.Activation("{shorter}")\n'
-        f"look at it   pangaea show {where} {best[0]['number']}\n"
-        f"take it away {sources.command(function)}\n"
-        f"see it all   {texts.inert(str(page))}\n"
-        f"more         pangaea top {where}\n"
-        f"search on    pangaea resume {where} --candidates {more}"
-    )
+    steps = {
+        "use it": f'pangaea.Activation("{shorter}")',
+        "look at it": f"pangaea show {where} {best[0]['number']}",
+        "take it away": sources.command(function),
+        "as trained": sources.trained_command(study, best[0]),
+        "see it all": texts.inert(str(page)),
+        "more": f"pangaea top {where}",
+        "search on": f"pangaea resume {where} --candidates {more}",
+    }
+    return "".join(f"\n{what:<12} {how}" for what, how in steps.items() if how)
