@@ -1,7 +1,8 @@
-"""Objects of the user's by where they stand: `file.py:name` or `module:name`."""
+"""Objects of the user's by where they stand, `file.py:name` or `module:name`; how to call them."""
 
 import importlib
 import importlib.util
+import inspect
 import socket
 import sys
 import traceback
@@ -35,6 +36,15 @@ def locate(text: str) -> Any:
             raise UnknownNameError(f"object in {where}", name, _names(module) or ["nothing"])
         value = getattr(value, part)
     return value
+
+
+def signature(function: Any) -> inspect.Signature:
+    """How to call it. From Python 3.14 on its annotations may name what only type checkers see."""
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format
+
+        return inspect.signature(function, annotation_format=Format.FORWARDREF)
+    return inspect.signature(function)
 
 
 def settled(text: str) -> str:

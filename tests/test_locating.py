@@ -1,12 +1,15 @@
 """Objects of the user's by where they stand, and what is said of mistakes there."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.locating import locate
+from pangaea.locating import locate, signature
 
 
 def written(folder: Path, text: str, name: str = "mine.py") -> str:
@@ -67,3 +70,21 @@ def test_errors_in_the_users_code_are_theirs_with_their_line(
 ) -> None:
     with pytest.raises(PangaeaError, match=re.escape(message)):
         locate(written(tmp_path, code) + ":x")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated at once")
+def test_annotations_for_type_checkers_alone_are_left_alone(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        "from typing import TYPE_CHECKING\n"
+        "from torch import nn\n"
+        "if TYPE_CHECKING:\n    from torch import Tensor\n"
+        "class Net(nn.Module):\n"
+        "    def forward(self, x: Tensor) -> Tensor:\n"
+        "        return x.relu() + 1\n",
+    )
+    net = locate(f"{file}:Net")
+    assert [*signature(net.forward).parameters] == ["self", "x"]
+    model, x = net(), torch.randn(3, 4)
+    assert "replaced by" in str(pg.replace_activations(model, "swish", example=x))
+    assert torch.allclose(model(x), torch.nn.functional.silu(x) + 1)

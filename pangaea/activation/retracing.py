@@ -14,6 +14,7 @@ from torch import fx, nn
 from pangaea.activation.graph_calls import ActivationCall, activation_calls
 from pangaea.activation.observation import tensors
 from pangaea.activation.subclassing import forward_source, portable, subclass
+from pangaea.locating import signature
 
 PLAIN = (type(None), bool, int, float, str)
 Arguments = list[tuple[tuple[Any, ...], dict[str, Any]]]
@@ -60,14 +61,14 @@ def _modes() -> tuple[bool, ...]:
 
 def _signature(forward: Any) -> inspect.Signature:
     """The arguments after `self`."""
-    signature = inspect.signature(forward)
-    return signature.replace(parameters=[*signature.parameters.values()][1:])
+    whole = signature(forward)
+    return whole.replace(parameters=[*whole.parameters.values()][1:])
 
 
 def _fixed(module: nn.Module, arguments: Arguments) -> dict[str, Any]:
     """The arguments that are no tensors in any call: constants of the graph."""
-    signature = _signature(type(module).forward)
-    for parameter in signature.parameters.values():
+    called = _signature(type(module).forward)
+    for parameter in called.parameters.values():
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD and (
             parameter.kind is not parameter.KEYWORD_ONLY
         ):
@@ -76,7 +77,7 @@ def _fixed(module: nn.Module, arguments: Arguments) -> dict[str, Any]:
             raise UntraceableError(f"its argument {parameter.name} has no plain value by default")
     constants: list[dict[str, Any]] = []
     for args, kwargs in arguments:
-        bound = signature.bind(*args, **kwargs)
+        bound = called.bind(*args, **kwargs)
         bound.apply_defaults()
         constants.append({n: v for n, v in bound.arguments.items() if not [*tensors(v)]})
     for name, value in constants[0].items():

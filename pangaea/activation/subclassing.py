@@ -74,7 +74,10 @@ def subclass(kind: Any, source: str, names: Names) -> type[nn.Module]:
         scope[name] = import_module(value.name) if isinstance(value, _Module) else value
     exec(compile(source, f"<{kind.__name__} retraced>", "exec"), scope)
     forward = scope["forward"]
-    forward.__doc__, forward.__annotations__ = kind.forward.__doc__, kind.forward.__annotations__
+    forward.__doc__ = kind.forward.__doc__
+    # From Python 3.14 on, annotations are a function's to give: they are not asked for here.
+    annotated = "__annotate__" if hasattr(forward, "__annotate__") else "__annotations__"
+    setattr(forward, annotated, getattr(kind.forward, annotated))
     first, versions = getattr(kind, "_retraced", (kind, ()))
 
     def reduced(self: nn.Module, protocol: Any) -> Any:

@@ -1,7 +1,6 @@
 """A task from a model, data, a loss and a metric: our loop does the rest."""
 
 import copy
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from pangaea.activation.module import Activation, FunctionLike
 from pangaea.activation.surgery import replace_activations
 from pangaea.data.given import GivenBatches, given_batches, size_of
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.locating import signature
 from pangaea.tasks.goal import Goal, minimize
 from pangaea.tasks.own import Maker, OwnTask
 from pangaea.tasks.task import Tell
@@ -201,7 +201,7 @@ def _build(model: Any) -> Build:
             f"{type(model).__name__}"
         )
     try:
-        parameters = inspect.signature(model).parameters.values()
+        parameters = signature(model).parameters.values()
     except (TypeError, ValueError):
         parameters = {}.values()
     needed = [p for p in parameters if p.default is p.empty and p.kind not in (2, 4)]

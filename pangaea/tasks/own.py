@@ -10,7 +10,7 @@ import torch
 
 from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.locating import user_code_error
+from pangaea.locating import signature, user_code_error
 from pangaea.tasks.answer import take
 from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import PARTS, Task, Tell
@@ -160,30 +160,30 @@ def _wanted(train: Any) -> tuple[str, ...]:
     if not callable(train):
         raise PangaeaError(f"a task's train is a function, got {type(train).__name__}")
     try:
-        signature = inspect.signature(train)
+        called = signature(train)
     except (TypeError, ValueError):
         raise PangaeaError(
             f"a task's train is a function with the parameters {', '.join(_NEEDED)}, got {train!r}"
         ) from None
-    kinds = {p.kind for p in signature.parameters.values()}
+    kinds = {p.kind for p in called.parameters.values()}
     everything = inspect.Parameter.VAR_KEYWORD in kinds
     named = {
         name: p
-        for name, p in signature.parameters.items()
+        for name, p in called.parameters.items()
         if p.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     }
     missing = [name for name in _NEEDED if name not in named and not everything]
     if missing:
         raise PangaeaError(
             f"train is called as train(activation=…, budget=…, seed=…), but yours is "
-            f"train{signature}: it has no parameter {' and no '.join(missing)}"
+            f"train{called}: it has no parameter {' and no '.join(missing)}"
         )
-    for name, parameter in signature.parameters.items():
+    for name, parameter in called.parameters.items():
         positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
         unknown = name in named and name not in _OFFERED
         if (positional or unknown) and parameter.default is inspect.Parameter.empty:
             raise PangaeaError(
-                f"train{signature} needs {name}, which nobody gives: give it a default; what is "
+                f"train{called} needs {name}, which nobody gives: give it a default; what is "
                 f"given by name is {', '.join(_OFFERED)}"
             )
     return tuple(name for name in _OFFERED if everything or name in named)
