@@ -16,9 +16,13 @@ from pangaea import system
 from pangaea.errors import PangaeaError
 from pangaea.files import replacing
 from pangaea.study import migration, schema
-from pangaea.study.saving import Identity, identity, resume_command
+from pangaea.study.saving import Identity, Written, identity, resume_command
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
+# A candidate of the default task changes seven pages: 1,000 of them, as many as a search tries by
+# default, go into a log of 33 MB before it is written into the file and begun anew.
+_LOGGED_PAGES = 8_000
+_SMALL = 4 << 20  # bytes, written again within 0.1 s
 # Shared memory, which WAL needs, does not reach across machines.
 _REMOTE = (
     "nfs",
@@ -172,8 +176,8 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self.path = _beside(path, ".lock")
-        self._study = path.absolute()
-        self._guarded: Identity | None = None
+        self._study = path
+        self._written: Written | None = None
         try:
             while not self._taken(path):
                 pass
@@ -205,19 +209,19 @@ class Lock:
         os.close(self._file)
         return False
 
-    def guard(self) -> None:
+    def guard(self, connection: sqlite3.Connection) -> None:
         """From here on this process writes the file that is there now."""
-        self._guarded = identity(self._study)
-        if self._guarded is not None:
-            _GUARDED.add(self._guarded)
+        self._written = Written(self._study, connection)
+        _GUARDED.add(self._written.identity)
 
-    def in_place(self) -> bool:
-        """Is the file that is written still the one at its path?"""
-        return self._guarded is not None and identity(self._study) == self._guarded
+    @property
+    def written(self) -> Written:
+        assert self._written is not None
+        return self._written
 
     def release(self) -> None:
-        if self._guarded is not None:
-            _GUARDED.discard(self._guarded)
+        if self._written is not None:
+            _GUARDED.discard(self._written.identity)
         with contextlib.suppress(OSError):
             self.path.unlink()
         os.close(self._file)
@@ -244,12 +248,23 @@ def _sync(folder: Path) -> None:
 
 def _durable(path: Path, lock: Lock) -> sqlite3.Connection:
     connection = _connect(path, "mode=rw")
-    lock.guard()
-    connection.execute(f"pragma journal_mode={'delete' if _remote(path) else 'wal'}")
+    lock.guard(connection)
     connection.execute("pragma synchronous=full")
     connection.execute("pragma fullfsync=on")  # macOS: through the disk's own cache, too
     connection.execute("pragma foreign_keys=on")
+    if _remote(path):
+        connection.execute("pragma journal_mode=delete")
+    else:
+        connection.execute("pragma journal_mode=wal")
+        _log(connection, path)
     return connection
+
+
+def _log(connection: sqlite3.Connection, path: Path) -> None:
+    """Keep all of a small study in its log, from which it can be saved if it is overwritten."""
+    connection.execute(f"pragma wal_autocheckpoint={_LOGGED_PAGES}")
+    if path.stat().st_size < _SMALL:
+        connection.execute("vacuum")
 
 
 def recognized(path: Path) -> bool:

@@ -129,6 +129,7 @@ class Runner:
         results: list[tuple[Job, Result]] = []
         told = time.monotonic()
         while True:
+            self.study.check_content()
             try:
                 runs, done = self._turn(results, more, ended)
             finally:

@@ -14,7 +14,7 @@ from pangaea.evolution.trials import Measured, Trial, mean_score
 from pangaea.study import file, schema
 from pangaea.study.about import about as read_about
 from pangaea.study.about import plain, versions
-from pangaea.study.saving import lost
+from pangaea.study.saving import lost, overwritten
 from pangaea.study.settings import Settings
 from pangaea.study.stages import BASELINE, PROPOSED, RERANK, RERANKED, SEARCH, TEST, TESTED
 from pangaea.study.standing import standing
@@ -111,8 +111,13 @@ class Study:
 
     def check_place(self) -> None:
         """Raise if the file is no longer at its path; what was recorded is then saved beside."""
-        if self._lock is not None and not self._lock.in_place():
+        if self._lock is not None and not self._lock.written.in_place():
             raise lost(self._connection, self.path)
+
+    def check_content(self) -> None:
+        """Raise if somebody wrote over the file; what the log still has is then saved beside."""
+        if self._lock is not None and self._lock.written.overwritten():
+            raise overwritten(self._connection, self._lock.written)
 
     def transaction(self) -> AbstractContextManager[None]:
         """What is recorded inside is on the disk, all of it, when it ends."""

@@ -1,5 +1,6 @@
 """A study that goes missing under its driver: noticed within a result or two, and saved."""
 
+import random
 import shutil
 import subprocess
 import sys
@@ -35,14 +36,14 @@ class Meanwhile:
 def interrupted(path: Path, what: Callable[[], object], at: int = BEFORE) -> tuple[str, int]:
     """What a search says whose file goes missing, and how many runs it began."""
     judge = Meanwhile(what, at)
-    with pytest.raises(PangaeaError, match=r"was deleted, moved, replaced or unmounted") as caught:
+    with pytest.raises(PangaeaError, match="replaced, overwritten or unmounted while it") as caught:
         search("mnist1d", study=path, candidates=30, runs=0, rerank=False, workers=0, judge=judge)
     return str(caught.value), judge.runs
 
 
-def goes_on(saved: Path) -> None:
+def goes_on(saved: Path, runs: int = BEFORE) -> None:
     with Study.open(saved) as study:
-        assert len(study.runs()) == BEFORE
+        assert len(study.runs()) == runs
     resume(saved, workers=0, judge=instant).close()
     with Study.open(saved) as study:
         assert len(study.trials()) == 30
@@ -126,6 +127,97 @@ def test_a_disk_that_is_unmounted_is_noticed(small_disk: Path) -> None:
         goes_on(small_disk / "a.saved.study")  # in the folder that was under it
     finally:  # what the fixture takes away
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(small_disk)], check=True)
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(random.Random(0).randbytes(path.stat().st_size + 5_000))
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def another(path: Path) -> None:
+    """A larger study."""
+    other = path.with_name("other")
+    searched(other, candidates=100)
+    path.write_bytes(other.read_bytes())
+    other.unlink()
+
+
+@pytest.mark.parametrize("write_over", [garbage, truncated, another])
+def test_a_study_that_is_overwritten_is_saved_from_its_log(
+    path: Path, write_over: Callable[[Path], None]
+) -> None:
+    content = b""
+
+    def happens() -> None:
+        nonlocal content
+        write_over(path)
+        content = path.read_bytes()
+
+    said, runs = interrupted(path, happens)
+    saved = path.with_name("a.saved.study")
+    assert runs == BEFORE
+    assert f"go on with `pangaea resume {saved}`" in said
+    assert path.read_bytes() == content  # somebody else's now
+    assert sorted(p.name for p in path.parent.iterdir()) == ["a.saved.study", "a.study"]
+    goes_on(saved, BEFORE - 1)  # the last one's result had nowhere to go
+
+
+def test_a_study_that_was_gone_on_with_is_saved_whole(path: Path) -> None:
+    searched(path, candidates=20, runs=0, rerank=False)
+    judge = Meanwhile(lambda: truncated(path))
+    with pytest.raises(PangaeaError, match=r"what was recorded is in .*a\.saved\.study"):
+        resume(path, candidates=40, workers=0, judge=judge)
+    with Study.open(path.with_name("a.saved.study")) as study:
+        assert len(study.trials()) == 20 + BEFORE - 1
+
+
+def test_what_the_log_lacks_is_not_made_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another study of the same shape, in which SQLite would find nothing wrong."""
+    monkeypatch.setattr("pangaea.study.file._LOGGED_PAGES", 30)
+    said, runs = interrupted(path, lambda: another(path))
+    assert runs == BEFORE
+    assert said.endswith("and it could not be saved elsewhere")
+    assert [p.name for p in path.parent.iterdir()] == ["a.study"]
+
+
+def test_an_earlier_copy_of_the_study_itself_is_noticed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pangaea.study.file._LOGGED_PAGES", 30)
+    searched(path, candidates=20, runs=0, rerank=False)
+    earlier = path.read_bytes()
+    judge = Meanwhile(lambda: path.write_bytes(earlier), at=60)
+    with pytest.raises(PangaeaError, match="and it could not be saved elsewhere"):
+        resume(path, candidates=100, workers=0, judge=judge)
+    assert judge.runs == 60
+    assert path.read_bytes() == earlier
+
+
+def test_far_away_nothing_is_written_into_what_took_its_place(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pangaea.study.file._remote", lambda _: True)
+    said, _ = interrupted(path, lambda: another(path))
+    assert said.endswith("and it could not be saved elsewhere")
+    with Study.open(path) as study:
+        assert len(study.trials()) == 100
+    assert [p.name for p in path.parent.iterdir()] == ["a.study"]
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_study_that_is_touched_or_written_by_its_driver_is_no_alarm(
+    path: Path, monkeypatch: pytest.MonkeyPatch, remote: bool
+) -> None:
+    monkeypatch.setattr("pangaea.study.file._remote", lambda _: remote)
+    monkeypatch.setattr("pangaea.study.file._LOGGED_PAGES", 30)
+    judge = Meanwhile(path.touch)
+    searched(path, candidates=60, judge=judge)
+    with Study.open(path) as study:
+        assert len(study.trials()) == 60
+    assert judge.runs > 60
 
 
 def test_a_task_that_changes_its_folder_is_no_alarm(
