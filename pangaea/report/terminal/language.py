@@ -122,7 +122,7 @@ def alike() -> list[list[str]]:
 
 
 def catalog_table(figures: Sequence[Printed], width: int = 80) -> Table:
-    """A function with every accuracy that the paper prints of it; below its name in few columns."""
+    """A function with every accuracy in the paper's tables; below its name in few columns."""
     beside = width >= _CATALOG
     by_name: dict[str, list[Printed]] = {}
     for figure in figures:
