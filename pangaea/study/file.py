@@ -154,6 +154,12 @@ def close(connection: sqlite3.Connection) -> None:
     connection.close()
 
 
+def let_go(connection: sqlite3.Connection) -> None:
+    """Close what was only read."""
+    with contextlib.suppress(sqlite3.ProgrammingError):  # another thread's; it ends when freed
+        connection.close()
+
+
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """All of it on the disk, or none."""

@@ -4,6 +4,7 @@ import gc
 import json
 import sqlite3
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -62,6 +63,8 @@ class Study:
         self.path = path
         self._connection = connection
         self._lock = lock
+        if lock is None:  # who only looks need not close it: Python 3.13 on would warn of that
+            weakref.finalize(self, file.let_go, connection)
         self._trials: tuple[int | None, list[Trial]] | None = None  # as of which position
         try:
             about = read_about(dict(self._rows("select name, value from about")), path)

@@ -1,5 +1,6 @@
 """What a study tells: its rows, its runs at several budgets, its best, what waits."""
 
+import gc
 import signal
 import sqlite3
 import statistics
@@ -322,3 +323,14 @@ def test_what_a_killed_driver_had_begun_is_pending(path: Path, drivers: Drivers)
         assert [run.wanted.candidate for run in study.pending(PROPOSED)] == [1]
         assert study.trials() == []
         assert study.baseline_score is not None
+
+
+def test_a_study_that_was_only_looked_at_closes_itself(path: Path) -> None:
+    searched(path)
+    study = open_study(path)
+    connection = study._connection
+    study.itself = study  # type: ignore[attr-defined]  # so that only the collector ends it
+    del study
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("select 1")
