@@ -30,7 +30,7 @@ def run(*command: str | Path, cwd: Path, check: bool = True) -> str:
         env=clean | {"COLUMNS": "100"},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=3600,
     )
     assert not check or done.returncode == 0, done.stdout + done.stderr
     return done.stdout

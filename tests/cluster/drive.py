@@ -20,7 +20,7 @@ from pangaea.workers import batch
 from pangaea.workers.judge import Job, Result, judge, stamped
 
 REPOSITORY = Path(__file__).parents[2]
-_PATIENCE_SECONDS = 90
+_PATIENCE_SECONDS = 300
 
 
 class Driver:

@@ -23,7 +23,7 @@ from tests.cluster.slurm import NotHereError, install
 ROOT = Path(tempfile.gettempdir()) / "pangaea-htcondor"
 _USER = "searcher"  # HTCondor takes no jobs from root
 _UID = 4321
-_PATIENCE_SECONDS = 60
+_PATIENCE_SECONDS = 180
 # Ports and patience: the rest is Debian's. Jobs see /tmp and /dev/shm as they are, for there may be
 # no right to mount anything.
 _CONFIGURATION = """

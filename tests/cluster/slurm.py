@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _SBIN = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-_PATIENCE_SECONDS = 30
+_PATIENCE_SECONDS = 120
 
 # More processors than there may be, so that two jobs fit on any machine.
 _CONFIGURATION = """

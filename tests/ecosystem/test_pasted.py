@@ -125,7 +125,7 @@ def lowered(command: list[str | Path], folder: Path, **environment: str) -> bool
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr
     first, last = map(float, done.stdout.split()[-2:])

@@ -18,7 +18,7 @@ import psutil
 
 REPOSITORY = Path(__file__).parents[2]
 STRATEGIES = Path(__file__).parent / "strategies"  # of tests alone
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 300.0  # nothing that lives takes so long, on whatever busy machine
 
 
 class Driver:
