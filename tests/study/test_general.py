@@ -1,5 +1,6 @@
 """General functions: the pool of several studies, scored on several tasks."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from pangaea.functions.parser import parse
 from pangaea.study.general import general
 from pangaea.study.study import Study
 from pangaea.tasks.classification import Classification
-from pangaea.workers.judge import Job, Result
+from pangaea.workers.engine import Engine, engine
+from pangaea.workers.judge import Job, Judge, Result
+from pangaea.workers.place import Place
 from tests.study.making import candidate, created
 
 # The score in the study; then those on the two tasks.
@@ -105,6 +108,23 @@ def test_studies_without_functions_are_a_sentence(tmp_path: Path) -> None:
     study = recorded(tmp_path / "a.study", {})
     with pytest.raises(PangaeaError, match="no function"):
         general([study], out=tmp_path / "g.study", workers=0, tests=0, judge=judge)
+
+
+@pytest.mark.parametrize("tasks", [TASKS, TASKS[::-1]])
+def test_it_takes_the_gpus_that_a_search_on_one_of_the_tasks_would_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks: tuple[str, ...]
+) -> None:
+    places: list[Place] = []
+
+    def noted(judge: Judge, place: Place) -> AbstractContextManager[Engine]:
+        places.append(place)
+        return engine(judge, Place(workers=0))
+
+    monkeypatch.setattr("pangaea.study.general.engine", noted)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    study = recorded(tmp_path / "a.study", WANTED)
+    general([study], tasks, out=tmp_path / "g.study", tests=0, judge=judge)
+    assert places == [Place(gpus="all")]
 
 
 def test_every_run_has_its_own_seed_and_leaves_no_checkpoints(tmp_path: Path) -> None:
