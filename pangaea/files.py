@@ -3,10 +3,12 @@
 import os
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from pangaea.errors import PangaeaError
 
 
 @contextmanager
@@ -32,3 +34,23 @@ def cache_folder() -> Path:
     }
     home = caches.get(sys.platform) or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(home, "pangaea").expanduser().absolute()
+
+
+def data_folder() -> Path:
+    """Where data sets are kept: PANGAEA_DATA, or `pangaea` in the user's cache."""
+    given = os.environ.get("PANGAEA_DATA")
+    try:
+        return Path(given).expanduser().absolute() if given else cache_folder()
+    except RuntimeError:
+        raise PangaeaError(
+            f"{given or 'the cache'} is in a home folder that is not known here; "
+            "set PANGAEA_DATA to the full path of a folder for data"
+        ) from None
+
+
+def are_here(files: Iterable[str]) -> bool:
+    """Is every one of these files in the data folder?"""
+    try:
+        return all((data_folder() / file).is_file() for file in files)
+    except OSError:  # a folder that may not be entered
+        return False

@@ -63,7 +63,6 @@ DATA_SET = '''
         sizes=(400, 200, 200),
         validation_per_class=None,
         load=load,
-        here=lambda: True,
     )
 '''
 

@@ -17,7 +17,10 @@ def report(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Default for HTML: report.html."),
     ] = None,
-    kind: Annotated[str, typer.Option("--format", help="html, md, csv or json.")] = "html",
+    kind: Annotated[
+        str | None,
+        typer.Option("--format", help="html, md, csv or json. Default: as FILE ends, or html."),
+    ] = None,
     png: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write the figures as PNG files, too.")
     ] = None,
@@ -25,7 +28,7 @@ def report(
     """Write a report of studies: figures, functions, settings, in one file."""
     from pangaea.report import formats
 
-    if kind == "html" and output is None:
+    if kind in (None, "html") and output is None:
         output = Path("report.html")
     text = formats.write(studies, output, kind, png)
     if output is None:

@@ -129,15 +129,12 @@ def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List the tasks: their budgets, what a run takes on this machine, and where data is here."""
-    from pangaea.report.terminal.tasks import task_table
+    from pangaea.report.terminal.tasks import footer, task_table
     from pangaea.tasks import overview
 
-    rows = overview.rows(lambda text: typer.echo(text, err=True))
+    rows = overview.rows()
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
     console.print(task_table(rows, console.width), highlight=False)
-    say(
-        "\nBudgets, and what one run takes on this machine with the baseline, about: in the search "
-        "and in full. Data not here is downloaded on first use. pangaea search --task NAME"
-    )
+    say(footer(rows))

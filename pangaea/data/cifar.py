@@ -17,9 +17,9 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from pangaea.data.sets import Arrays, DataSet, Pair, data_folder
+from pangaea.data.sets import Arrays, DataSet, Pair
 from pangaea.errors import PangaeaError
-from pangaea.files import replacing
+from pangaea.files import are_here, data_folder, replacing
 
 SHAPE = (3, 32, 32)
 _CHUNK = 2**18
@@ -39,6 +39,11 @@ class Archive:
     label_bytes: int  # the last of them is the label
     classes: int
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All of them, as they lie in the data folder."""
+        return tuple(f"{self.folder}/{file}" for file in (*self.train, *self.test))
+
     def path(self, file: str) -> Path:
         """Where a file of this archive is expected."""
         return data_folder() / self.folder / file
@@ -56,17 +61,9 @@ class Archive:
         )
 
 
-def here(archive: Archive) -> bool:
-    """Whether every file of the archive is in the data folder."""
-    try:
-        return all(archive.path(file).is_file() for file in (*archive.train, *archive.test))
-    except OSError:  # a folder that may not be entered
-        return False
-
-
 def load(archive: Archive) -> Arrays:
     """The images and labels, downloaded first where they are not here."""
-    if not here(archive):
+    if not are_here(archive.files):
         download(archive)
     return Arrays(train=_read(archive, archive.train), test=_read(archive, archive.test))
 
@@ -222,7 +219,7 @@ CIFAR10 = DataSet(
     sizes=(45_000, 5_000, 10_000),
     validation_per_class=500,
     load=partial(load, CIFAR10_ARCHIVE),
-    here=partial(here, CIFAR10_ARCHIVE),
+    files=CIFAR10_ARCHIVE.files,
 )
 
 CIFAR100 = DataSet(
@@ -232,5 +229,5 @@ CIFAR100 = DataSet(
     sizes=(45_000, 5_000, 10_000),
     validation_per_class=50,
     load=partial(load, CIFAR100_ARCHIVE),
-    here=partial(here, CIFAR100_ARCHIVE),
+    files=CIFAR100_ARCHIVE.files,
 )

@@ -101,5 +101,4 @@ MNIST1D = DataSet(
     sizes=(SIZES["train"], SIZES["validation"], SIZES["test"]),
     validation_per_class=None,
     load=load,
-    here=lambda: True,
 )

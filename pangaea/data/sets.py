@@ -3,11 +3,9 @@
 A new data set is one file of this folder that holds a `DataSet`.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +15,7 @@ from torch import Tensor
 
 from pangaea import scanning
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.files import cache_folder
+from pangaea.files import are_here
 
 Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
@@ -41,7 +39,11 @@ class DataSet:
     sizes: tuple[int, int, int]  # training, validation and test samples
     validation_per_class: int | None  # None: validation samples come drawn apart
     load: Callable[[], Arrays]
-    here: Callable[[], bool]  # on this machine, so that `load` needs no network
+    files: tuple[str, ...] = ()  # of the data folder, without which `load` needs the network
+
+    def here(self) -> bool:
+        """Is it on this machine, so that `load` needs no network?"""
+        return are_here(self.files)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,18 +163,6 @@ def data_sets() -> Mapping[str, DataSet]:
     """Every data set by its name: those that the modules of this folder hold."""
     values = (value for m in scanning.modules("pangaea.data") for value in vars(m).values())
     return {value.name: value for value in values if isinstance(value, DataSet)}
-
-
-def data_folder() -> Path:
-    """Where data sets are kept: PANGAEA_DATA, or `pangaea` in the user's cache."""
-    given = os.environ.get("PANGAEA_DATA")
-    try:
-        return Path(given).expanduser().absolute() if given else cache_folder()
-    except RuntimeError:
-        raise PangaeaError(
-            f"{given or 'the cache'} is in a home folder that is not known here; "
-            "set PANGAEA_DATA to the full path of a folder for data"
-        ) from None
 
 
 # A worker trains thousands of candidates on the same arrays.

@@ -29,22 +29,32 @@ _LINKS = 40  # followed at most, as Linux does
 def write(
     studies: Sequence[Path | str],
     output: Path | str | None = None,
-    kind: str = "html",
+    kind: str | None = None,
     pictures: Path | str | None = None,
 ) -> str:
-    """Write a report of one or more studies, and its figures as PNG files; returns the report."""
+    """Write a report of one or more studies, and its figures as PNG files; returns the report.
+
+    Its kind is one of `FORMATS`, or what the ending of the file's name says.
+    """
+    kind = kind_of(output) if kind is None else kind
     if kind not in FORMATS:
         raise UnknownNameError("format", kind, FORMATS)
     with ExitStack() as stack:
         read = [stack.enter_context(opened(path)) for path in studies]
         text = _MAKERS[kind](read)
-        if output is not None:
-            save(Path(output), text)
-        if pictures is not None:
+        if pictures is not None:  # first: where no browser can draw them, nothing is written
             from pangaea.report.pictures import save as save_pictures
 
             save_pictures(read, Path(pictures))
+        if output is not None:
+            save(Path(output), text)
     return text
+
+
+def kind_of(output: Path | str | None) -> str:
+    """What the ending of a file's name says; HTML if it says nothing."""
+    ending = "" if output is None else Path(output).suffix.lower()[1:]
+    return ending if ending in FORMATS else "html"
 
 
 # Where it is written

@@ -27,8 +27,8 @@ _DRAW = "([figure, size]) => Plotly.toImage(figure, {format: 'png', scale: 2, ..
 def save(studies: Sequence[Snapshot], folder: Path) -> list[Path]:
     """Every figure as a file of its name."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with browser() as opened:
+            folder.mkdir(parents=True, exist_ok=True)
             sheet = opened.new_page()
             sheet.add_script_tag(content=part("plotly-basic.min.js"))
             saved = []

@@ -1,149 +1,116 @@
-"""The tasks and how long they take on this machine: measured once, then remembered.
+"""The tasks and what a run takes on this machine, without torch: told in a moment.
 
-Torch is imported only to measure: what is remembered is read in a moment.
+`overview.json` says what the tasks are, and what a unit of their budgets takes with the baseline on
+two machines (`benchmarks/tasks.py` writes it). What runs have taken here goes before it.
 """
 
 import contextlib
-import hashlib
 import json
 import os
+import shutil
 import socket
-import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pangaea import __version__
-from pangaea.errors import PangaeaError
-from pangaea.files import cache_folder, replacing
+from pangaea.files import are_here, cache_folder, replacing
 
 if TYPE_CHECKING:
     from pangaea.tasks.task import Task
+    from pangaea.training.result import TrainingResult
 
-_ROOMS = ("activation", "data", "networks", "tasks", "training")  # what a duration depends on
-_FOLDER = "tasks"
-_OWN = (_FOLDER, "kernels")  # in the cache folder, which may be the data's as well
-# Multiplications of a measured step at most: a fraction of a second on any core.
-_MOST = 3e8
-_ENOUGH_SECONDS = 0.5
+TABLE = Path(__file__).with_name("overview.json")
+HERE = "runs here"
+_INNER = ("files", "fast_on_gpu", "seconds")  # what of the table's rows is not for people
+
+Pace = Mapping[tuple[str, str], float]
+"""Seconds for a unit of budget, by task and device (cpu, gpu)."""
 
 
-def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
+def rows() -> list[dict[str, Any]]:
     """One plain row for each task; what only some kinds of tasks know is None for the others."""
-    with contextlib.suppress(OSError, ValueError, RuntimeError):
-        known: list[dict[str, Any]] = json.loads(_path().read_text(encoding="utf-8"))
-        return known
-    from pangaea.tasks.finding import task, tasks
-
-    say("measuring how long the tasks take on this machine, this once")
-    measured: dict[str, float | None] = {}
-    new = [_row(task(name), measured) for name in tasks()]
-    with contextlib.suppress(OSError, RuntimeError), replacing(_path()) as file:
-        file.write(json.dumps(new).encode())
-    return new
-
-
-def _path() -> Path:
-    """Of this machine, with these tasks, and data that is here or not."""
-    package = Path(__file__).parents[1]
-    sources = sorted(p for room in _ROOMS for p in (package / room).rglob("*.py"))
-    code = [(str(p.relative_to(package)), p.stat().st_size, p.stat().st_mtime_ns) for p in sources]
-    data = Path(os.environ.get("PANGAEA_DATA") or cache_folder())
-    here = (p.relative_to(data) for depth in ("*", "*/*") for p in data.glob(depth))
-    files = sorted(str(p) for p in here if p.parts[0] not in _OWN)
-    gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
-    about = [__version__, socket.gethostname(), gpus, code, str(data), files]
-    mark = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
-    return cache_folder() / _FOLDER / f"{mark}.json"
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    there = {(t["task"], kind): s for t in table["tasks"] for kind, s in t["seconds"].items()}
+    here = _remembered()
+    gpu = shutil.which("nvidia-smi") is not None and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
+    told = []
+    for row in table["tasks"]:
+        kind = "gpu" if gpu and row["fast_on_gpu"] else "cpu"
+        each, source = _pace((row["task"], kind), here, there, table["machines"][kind])
+        told.append(
+            {name: value for name, value in row.items() if name not in _INNER}
+            | {
+                "search_seconds": each and each * row["search_budget"],
+                "full_seconds": each and each * row["full_budget"],
+                "seconds_from": source,
+                "data_here": None if row["files"] is None else are_here(row["files"]),
+            }
+        )
+    return told
 
 
-def _row(task: "Task", measured: dict[str, float | None]) -> dict[str, Any]:
+def _pace(
+    what: tuple[str, str], here: Pace, there: Pace, machine: str
+) -> tuple[float | None, str | None]:
+    """What a unit of budget takes here, and how that is known."""
+    if what in here:
+        return here[what], HERE
+    if what not in there:
+        return None, None
+    slower = [here[k] / there[k] for k in here.keys() & there.keys() if k[1] == what[1]]
+    if not slower:
+        return there[what], machine
+    times = median(slower)
+    return times * there[what], f"{machine}, times {times:.2g} as runs here have shown"
+
+
+def remember(task: "Task", result: "TrainingResult") -> None:
+    """Keep what a run took, if it was the baseline's and no shorter than those of a search."""
+    if result.score is None or result.function != task.baseline:
+        return
+    if result.budget < task.budgets["search"]:  # of a short run, the start is too large a part
+        return
+    kind = "cpu" if result.device == "cpu" else "gpu"
+    with contextlib.suppress(OSError, RuntimeError):
+        path = _folder() / kind / f"{task.name.replace('/', '+')}.json"
+        with replacing(path) as file:
+            file.write(json.dumps(result.seconds / result.budget).encode())
+
+
+def _remembered() -> dict[tuple[str, str], float]:
+    known = {}
+    with contextlib.suppress(OSError, RuntimeError):
+        for path in _folder().glob("*/*.json"):
+            with contextlib.suppress(ValueError):
+                task = path.stem.replace("+", "/")
+                known[task, path.parent.name] = float(path.read_text(encoding="utf-8"))
+    return known
+
+
+def _folder() -> Path:
+    """Of this machine; several may share a home."""
+    return cache_folder() / "tasks" / socket.gethostname()
+
+
+def described(task: "Task") -> dict[str, Any]:
+    """What the table says of a task, but for its seconds."""
     data_set = getattr(task, "data_set", None)
     multiplications = getattr(task, "multiplications", None)
-    samples = None if data_set is None else data_set.sizes[0]
-
-    def cost(budget: str) -> int | None:
-        if multiplications is None or samples is None:
-            return None
-        # Backward takes two multiplications for each of the way forward.
-        return int(3 * multiplications * samples * task.budgets[budget])
-
-    # A network takes as long on one data set of images as on another.
-    kind = getattr(task, "network", task.name) + str(task.budgets)
-    if kind not in measured:
-        measured[kind] = _seconds(task)
-    each = measured[kind]  # for a unit of budget
+    # Backward takes two multiplications for each of the way forward.
+    unit = data_set and multiplications and 3 * multiplications * data_set.sizes[0]
+    budgets = task.budgets
     return {
         "task": task.name,
         "goal": task.goal.label(),
         "baseline": task.baseline,
         "unit": task.unit,
-        "search_budget": task.budgets["search"],
-        "full_budget": task.budgets["full"],
+        "search_budget": budgets["search"],
+        "full_budget": budgets["full"],
         "parameters": getattr(task, "parameters", None),
-        "search_cost": cost("search"),
-        "full_cost": cost("full"),
-        "search_seconds": None if each is None else each * task.budgets["search"],
-        "full_seconds": None if each is None else each * task.budgets["full"],
-        "samples": None if data_set is None else list(data_set.sizes),
-        "data_here": None if data_set is None else data_set.here(),
+        "search_cost": unit and unit * budgets["search"],
+        "full_cost": unit and unit * budgets["full"],
+        "samples": data_set and [*data_set.sizes],
+        "files": data_set and [*data_set.files],
+        "fast_on_gpu": task.fast_on_gpu,
     }
-
-
-def _seconds(task: "Task") -> float | None:
-    """How long a unit of budget takes with the baseline, from a step or a few."""
-    import torch
-
-    from pangaea.tasks.classification import Classification
-    from pangaea.training.train import surroundings
-
-    device = torch.device("cuda" if task.fast_on_gpu and torch.cuda.is_available() else "cpu")
-    if isinstance(task, Classification):
-        with surroundings(device):
-            return _classification(task, device)
-    if task.fast_on_gpu and device.type == "cpu":
-        return None  # a step may take a minute
-    return _begun(task, device)
-
-
-def _classification(task: Any, device: Any) -> float:
-    """From a step on made-up images, so that no data has to be here."""
-    import torch
-
-    samples = task.data_set.sizes[0]
-    batch: int = max(1, min(task.full.batch, int(_MOST / (3 * task.multiplications))))
-    model = task.build(task.baseline).to(device)
-    inputs = torch.rand(batch, *task.data_set.shape, device=device)
-    labels = torch.zeros(batch, dtype=torch.int64, device=device)
-    times = []
-    for _ in range(3):  # the first loads libraries
-        started = time.perf_counter()
-        task.loss(model(inputs), labels).backward()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        times.append(time.perf_counter() - started)
-    return float(min(times) * samples / batch)
-
-
-class _EnoughError(Exception):
-    """The beginning of a run was seen."""
-
-
-def _begun(task: "Task", device: Any) -> float | None:
-    """From the beginning of a run."""
-    from pangaea.training.how import How
-
-    seen: list[tuple[float, float]] = []  # when, and what part was done
-
-    def tell(share: float) -> None:
-        seen.append((time.perf_counter(), share))
-        if len(seen) > 1 and seen[-1][0] - seen[0][0] > _ENOUGH_SECONDS:
-            raise _EnoughError
-
-    budget = task.budgets["search"]
-    with contextlib.suppress(_EnoughError, PangaeaError):
-        task.train(task.baseline, None, budget, 0, "validation", tell, How(device=str(device)))
-    if len(seen) < 2 or seen[-1][1] <= seen[0][1]:
-        return None
-    (began, first), *_, (ended, last) = seen
-    return (ended - began) / (last - first) / budget

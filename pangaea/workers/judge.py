@@ -68,6 +68,7 @@ def judge(job: Job, given: Mapping[str, Task] | None = None) -> Result:
 
 
 def _train(job: Job, given: Mapping[str, Task], deadline: float) -> Result:
+    from pangaea.tasks import overview
     from pangaea.tasks.finding import task
 
     def tell(_: float) -> None:
@@ -77,6 +78,8 @@ def _train(job: Job, given: Mapping[str, Task], deadline: float) -> Result:
     on = given.get(job.task) or task(job.task)
     how = replace(job.how, checkpoints=job.checkpoints, passing=True)
     result = on.train(job.function, job.scope, job.budget, job.seed, job.part, tell, how)
+    if job.task == on.name and job.task not in given:
+        overview.remember(on, result)
     trained = result.as_dict()
     kept = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device")
     curves = {name: trained[name] for name in _CURVES if trained.get(name)}

@@ -21,6 +21,7 @@ from pangaea.data import cifar
 from pangaea.data import sets as data
 from pangaea.data.cifar import CIFAR10_ARCHIVE, CIFAR100_ARCHIVE, Archive
 from pangaea.errors import PangaeaError
+from pangaea.files import are_here
 
 RNG_SEED = 20
 
@@ -136,9 +137,9 @@ def test_an_archive_not_here_is_downloaded_once_and_only_its_data_files_kept(
     official: Archive, server: Server, folder: Path
 ) -> None:
     archive = publish(server, official)
-    assert not cifar.here(archive)
+    assert not are_here(archive.files)
     first = cifar.load(archive)
-    assert cifar.here(archive)
+    assert are_here(archive.files)
     assert everything(folder) == expected(archive)
     second = cifar.load(archive)
     assert len(server.asked) == 1
@@ -336,7 +337,7 @@ def test_a_folder_that_may_not_be_entered_is_one_sentence(server: Server, folder
     folder.mkdir()
     folder.chmod(0)
     try:
-        assert not cifar.here(archive)
+        assert not are_here(archive.files)
         with pytest.raises(PangaeaError, match=r"cannot be written .* may be written"):
             cifar.load(archive)
     finally:
@@ -346,7 +347,7 @@ def test_a_folder_that_may_not_be_entered_is_one_sentence(server: Server, folder
 def test_a_data_folder_that_is_a_file_is_one_sentence(server: Server, folder: Path) -> None:
     folder.touch()
     archive = publish(server, CIFAR100_ARCHIVE)
-    assert not cifar.here(archive)
+    assert not are_here(archive.files)
     with pytest.raises(PangaeaError, match=f"CIFAR-100 cannot be written to {folder}: File exists"):
         cifar.load(archive)
 
@@ -382,7 +383,7 @@ def test_a_process_killed_while_downloading_leaves_nothing_behind(
     server.go_on.set()
     server.go_on = None
     assert everything(folder) == []
-    assert not cifar.here(archive)
+    assert not are_here(archive.files)
     assert len(cifar.load(archive).train[1]) == 6
 
 
@@ -395,7 +396,7 @@ def test_a_process_killed_while_unpacking_leaves_nothing_that_is_used(
     for file in list({**archive.train, **archive.test})[2:]:
         archive.path(file).unlink()
     archive.path(".data_batch_3.bin-0123").write_bytes(b"half")
-    assert not cifar.here(archive)
+    assert not are_here(archive.files)
     again = cifar.load(archive)
     assert np.array_equal(again.train[0], whole.train[0])
     assert np.array_equal(again.test[1], whole.test[1])

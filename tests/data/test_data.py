@@ -22,7 +22,7 @@ from pangaea.data.sets import (
 from pangaea.errors import PangaeaError, UnknownNameError
 
 # The module, not its names: pytest would collect `test_data` as a test.
-from pangaea.files import replacing
+from pangaea.files import data_folder, replacing
 
 PARTS = (TrainingData, ValidationData, data.TestData)
 
@@ -48,7 +48,6 @@ def toy(**changes: object) -> DataSet:
         sizes=(900, 100, 200),
         validation_per_class=10,
         load=lambda: Arrays(train=samples(1000, 0), test=samples(200, 1)),
-        here=lambda: True,
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -269,24 +268,24 @@ def test_the_data_folder_is_the_variable_or_the_users_cache(
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
-    assert data.data_folder() == tmp_path / ".cache" / "pangaea"
+    assert data_folder() == tmp_path / ".cache" / "pangaea"
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
-    assert data.data_folder() == Path("/caches/pangaea")
+    assert data_folder() == Path("/caches/pangaea")
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert data.data_folder() == tmp_path / "Library" / "Caches" / "pangaea"
+    assert data_folder() == tmp_path / "Library" / "Caches" / "pangaea"
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", "/local")
-    assert data.data_folder() == Path("/local/pangaea")
+    assert data_folder() == Path("/local/pangaea")
     monkeypatch.setenv("PANGAEA_DATA", "~/images")
-    assert data.data_folder() == tmp_path / "images"
+    assert data_folder() == tmp_path / "images"
     monkeypatch.setenv("PANGAEA_DATA", "images")
-    assert data.data_folder() == Path.cwd() / "images"
+    assert data_folder() == Path.cwd() / "images"
 
 
 def test_a_home_folder_nobody_has_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PANGAEA_DATA", "~nobody-is-called-this/data")
     with pytest.raises(PangaeaError, match=r"~nobody-is-called-this/data .* set PANGAEA_DATA"):
-        data.data_folder()
+        data_folder()
 
 
 def test_a_file_is_replaced_only_when_the_new_one_is_whole(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.parser import parse
 from pangaea.report.formats import FORMATS, table_csv, write
+from pangaea.report.page import document
 from pangaea.report.page.document import embedded
 from pangaea.report.records import Snapshot, opened
 from pangaea.report.texts import inert
@@ -72,12 +73,10 @@ def test_the_page_holds_every_candidate_with_its_text_and_latex(
     (report,) = Document(write([paths["finished"]])).data()["reports"]
     rows = {row[0]: row for row in report["rows"]}
     assert len(rows) == 60
-    best = [row["number"] for row in study.best(10)]
     for wanted in study.table():
         row = rows[wanted["number"]]
         f = parse(wanted["function"])
-        read = f.simplified() if wanted["number"] in best else f
-        assert row[1:3] == [str(f), read.readable()]
+        assert row[1:3] == [str(f), f.simplified().readable()]
         assert row[3] == (wanted["score"] and pytest.approx(wanted["score"], rel=1e-5))
         assert row[9:] == [f.latex(), 1]
         assert row[7] == wanted["failure"]
@@ -194,6 +193,36 @@ def test_cells_that_a_spreadsheet_would_calculate_are_texts(tmp_path: Path) -> N
     assert all(row["mutation"][0] in "'x" for row in rows)
     assert [float(row["score"]) > 0 for row in rows] == [True] * 6
     assert table_csv([{"a": -1.5, "b": "-x"}]) == "a,b\n-1.5,'-x\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("r.md", "# finished\n"),
+        ("r.CSV", "study,number,"),
+        ("r.json", '{\n "studies"'),
+        ("r.html", "<!doctype html>"),
+        ("r", "<!doctype html>"),
+    ],
+)
+def test_the_format_is_what_the_files_name_says(
+    name: str, begins: str, paths: dict[str, Path], tmp_path: Path
+) -> None:
+    write([paths["finished"]], tmp_path / name)
+    assert (tmp_path / name).read_text().startswith(begins)
+    write([paths["finished"]], tmp_path / name, "md")  # unless somebody says another
+    assert (tmp_path / name).read_text().startswith("# finished\n")
+
+
+def test_a_page_of_very_many_simplifies_the_best(
+    study: Snapshot, paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "_MANY", 59)
+    (report,) = Document(write([paths["finished"]])).data()["reports"]
+    best = [row["number"] for row in study.best(10)]
+    for number, text, readable, *_ in report["rows"]:
+        f = parse(text)
+        assert readable == (f.simplified() if number in best else f).readable()
 
 
 def test_a_format_that_there_is_not_is_named(paths: dict[str, Path]) -> None:

@@ -64,4 +64,5 @@ def test_without_a_browser_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     with pytest.raises(PangaeaError, match=r"pip install 'pangaea-search\[pictures\]'"):
-        write([paths["finished"]], kind="md", pictures=tmp_path / "png")
+        write([paths["finished"]], tmp_path / "r.md", pictures=tmp_path / "png")
+    assert not list(tmp_path.iterdir())  # before anything is written

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pangaea.report.terminal.tasks import task_table
+from pangaea.report.terminal.tasks import footer, task_table
+from pangaea.tasks.overview import HERE
 
 ROW: dict[str, Any] = {
     "task": "resnet-v1-110/cifar100",
@@ -16,6 +17,7 @@ ROW: dict[str, Any] = {
     "full_budget": 200,
     "search_seconds": 90_000.0,
     "full_seconds": 180_000.0,
+    "seconds_from": HERE,
     "data_here": False,
 }
 
@@ -40,8 +42,15 @@ def test_every_width_shows_what_a_run_takes_and_whether_data_is_here(width: int)
     [(4.44, "4.4 s"), (60, "60 s"), (90, "1.5 min"), (1e6, "12 d"), (0, "0.0 s")],
 )
 def test_durations_are_short(seconds: float, text: str) -> None:
-    row = ROW | {"search_seconds": seconds, "full_seconds": None}
-    assert f"  {text}" in shown([row], 100)[1]
+    row = ROW | {"search_seconds": seconds}
+    assert f"  {text}, 2.1 d" in shown([row], 100)[1]
+
+
+def test_what_was_not_measured_here_is_marked_and_explained() -> None:
+    there = ROW | {"seconds_from": "a big machine, times 1.4 as runs here have shown"}
+    assert shown([there], 60)[1].split("epochs")[1].split() == ["~25", "h,", "2.1", "d"]
+    assert "~: not measured here yet, but on a big machine, times 1.4 as" in footer([ROW, there])
+    assert "~" not in footer([ROW])
 
 
 def test_a_task_that_knows_less_has_a_row_too() -> None:

@@ -124,7 +124,7 @@ def _points(rows: Sequence[Row], name: str, colour: str, goal: Goal) -> Spec:
         "name": shown(name, 40),
         "x": [rounded(row["score"]) for row in rows],
         "y": [rounded(row["seconds"]) for row in rows],
-        "customdata": [[row["number"], shown(texts.formula(row["function"]), 120)] for row in rows],
+        "customdata": [[row["number"], shown(texts.short(row["function"]), 120)] for row in rows],
         "mode": "markers",
         "marker": {"color": colour, "size": 6, "opacity": 0.6},
         "hovertemplate": (

@@ -41,7 +41,7 @@ def shape(function: Function | str, trained: Mapping[str, float] | None = None) 
         f"{_GREEK.get(name, name)} = {value:.3g}" for name, value in at.items()
     )
     return theme.figure(
-        f.readable(),
+        _title(f, len(at)),
         f"{values_shown} after training" if at else "",
         data,
         x="x",
@@ -51,6 +51,12 @@ def shape(function: Function | str, trained: Mapping[str, float] | None = None) 
         margin={"l": 40, "r": 8, "b": 40},
         showlegend=False,
     )
+
+
+def _title(f: Any, values: int) -> str:
+    """As people read it, unless that has lost a parameter whose value is shown."""
+    shorter = f.simplified() if isinstance(f, Function) else f
+    return str((f if values > len(shorter.parameters) else shorter).readable())
 
 
 @figure(On("functions", 1, "third"))
@@ -83,7 +89,7 @@ def adaptation(
     f = parse(function)
     parameters = recorded(study, str(f))
     if not parameters:
-        why = f"{f.readable()} has no recorded parameters: nothing in it adapts."
+        why = f"{texts.short(function)} has no recorded parameters: nothing in it adapts."
         return [theme.nothing(title, why)]
     one = study.unit.removesuffix("s")
     epochs = min(map(len, parameters.values()))
@@ -114,7 +120,7 @@ def adaptation(
         ),
     ]
     for spec in specs:
-        spec["layout"]["meta"]["group"] = f"{title} of {f.readable()}"
+        spec["layout"]["meta"]["group"] = f"{title} of {texts.short(function)}"
     return specs
 
 

@@ -175,7 +175,7 @@ def _steps(line: _Line, legend: bool) -> Spec:
 
 
 def _about(row: Row) -> list[object]:
-    return [row["number"], shown(texts.formula(row["function"]), 120)]
+    return [row["number"], shown(texts.short(row["function"]), 120)]
 
 
 def _hover(goal: Goal) -> str:

@@ -151,7 +151,7 @@ def lineage(study: Snapshot, number: int | None = None) -> Spec:
 
 
 def _short(row: Row) -> str:
-    return theme.shortened(texts.formula(row["function"]), _FORMULA)
+    return theme.shortened(texts.short(row["function"]), _FORMULA)
 
 
 def _shades(line: list[Row], goal: Goal) -> list[str]:

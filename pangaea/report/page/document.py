@@ -24,6 +24,7 @@ from pangaea.study.stages import RERANKED
 
 _PARTS = ("progress", "functions", "search")
 _DETAIL = 200  # letters of a failure's detail
+_MANY = 10_000  # candidates, which take 8 s to simplify: as long as the rest of their page
 
 
 def document(studies: Sequence[Snapshot], *, live: bool = False) -> str:
@@ -114,10 +115,11 @@ def _details(study: Snapshot, row: Row) -> dict[str, Any]:
 
 
 def _rows(study: Snapshot, since: int) -> list[list[Any]]:
-    """The candidates with a later result; of the best of all the headline's way to write them."""
+    """The candidates with a later result; beyond so many, only the best are simplified."""
     best = {row["number"] for row in study.best(RERANKED)}
+    few = len(study.finished) <= _MANY
     return [
-        _row(row, texts.short if row["number"] in best else texts.formula)
+        _row(row, texts.short if few or row["number"] in best else texts.formula)
         for row in study.finished
         if row["position"] > since
     ]

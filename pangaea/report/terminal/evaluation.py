@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pangaea.activation.module import resolve
+from pangaea.functions.catalog import LEARNABLE
 from pangaea.report import texts
 from pangaea.report.measures import legend, mean_or_none, probability, welch
 from pangaea.report.terminal.columns import Functions, Line
@@ -54,7 +55,7 @@ def table(judged: Sequence[dict[str, Any]]) -> Functions:
         reasons = f" ({', '.join(map(texts.inert, row['reasons']))})" if row["reasons"] else ""
         lines.append(
             Line(
-                resolve(row["function"]).readable(),
+                _formula(row["function"]),
                 [
                     goal.shown_mean(row["mean"], row["sd"]) if known else _unknown(goal, row),
                     str(row["n"]),
@@ -74,7 +75,7 @@ def footer(judged: Sequence[dict[str, Any]]) -> str:
     first = judged[0]
     lines = [f"\n{Goal(**first['goal']).label(first['data'])} on {first['task']}, mean ± sample sd"]
     if first["against"] is not None:
-        lines.append(legend(resolve(first["against"]).readable()))
+        lines.append(legend(_formula(first["against"])))
     wrong = {
         detail: row["function"]
         for row in judged
@@ -83,6 +84,10 @@ def footer(judged: Sequence[dict[str, Any]]) -> str:
     }
     lines += [f"{texts.inert(text)}: {texts.inert(detail)}" for detail, text in wrong.items()]
     return "\n".join(lines)
+
+
+def _formula(text: str) -> str:
+    return resolve(text).readable() if text in LEARNABLE else texts.short(text)
 
 
 def _unknown(goal: Goal, row: dict[str, Any]) -> str:

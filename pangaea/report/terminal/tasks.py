@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pangaea.report import texts
+from pangaea.tasks.overview import HERE
 
 _WIDE = 76  # columns, in which the number of parameters has room, too
 _UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
@@ -27,16 +28,31 @@ def task_table(tasks: Sequence[dict[str, Any]], width: int = 80) -> Table:
             Text(texts.inert(row["task"])),
             *([parameters] if wide else []),
             f"{row['search_budget']}, {row['full_budget']} {row['unit']}",
-            ", ".join(filter(None, map(_brief, (row["search_seconds"], row["full_seconds"])))),
+            _takes(row),
             {True: "here", False: "", None: ""}[row["data_here"]],
         )
     return shown
 
 
-def _brief(seconds: float | None) -> str:
-    """`40 s`, `3.5 min`, `2.1 d`."""
-    if seconds is None:
+def footer(tasks: Sequence[dict[str, Any]]) -> str:
+    """What the table says, and how its figures are known."""
+    sources = dict.fromkeys(row["seconds_from"] for row in tasks)
+    scaled = "; ".join(source for source in sources if source not in (None, HERE))
+    said = "\nBudgets, and what one run takes with the baseline: in the search and in full."
+    if scaled:
+        said += f" ~: not measured here yet, but on {scaled}. A search or `evaluate` measures it."
+    return f"{said} Data not here is downloaded on first use. pangaea search --task NAME"
+
+
+def _takes(row: dict[str, Any]) -> str:
+    if row["search_seconds"] is None:
         return ""
+    about = "" if row["seconds_from"] == HERE else "~"
+    return f"{about}{_brief(row['search_seconds'])}, {_brief(row['full_seconds'])}"
+
+
+def _brief(seconds: float) -> str:
+    """`40 s`, `3.5 min`, `2.1 d`."""
     unit, size = next((u for u in _UNITS if seconds >= 1.5 * u[1]), _UNITS[-1])
     count = seconds / size
     return f"{count:.{0 if count >= 10 else 1}f} {unit}"
