@@ -41,7 +41,7 @@ def shape(function: Function | str, trained: Mapping[str, float] | None = None) 
         f"{_GREEK.get(name, name)} = {value:.3g}" for name, value in at.items()
     )
     return theme.figure(
-        _title(f, len(at)),
+        _title(f, at),
         f"{values_shown} after training" if at else "",
         data,
         x="x",
@@ -53,10 +53,12 @@ def shape(function: Function | str, trained: Mapping[str, float] | None = None) 
     )
 
 
-def _title(f: Any, values: int) -> str:
+def _title(f: Any, values: Mapping[str, float]) -> str:
     """As people read it, unless that has lost a parameter whose value is shown."""
-    shorter = f.simplified() if isinstance(f, Function) else f
-    return str((f if values > len(shorter.parameters) else shorter).readable())
+    kept: str = f.readable()
+    shorter = f.simplified().readable() if isinstance(f, Function) else kept
+    lost = {*kept} - {*shorter}
+    return kept if values and lost & {*_GREEK.values()} else shorter
 
 
 @figure(On("functions", 1, "third"))

@@ -151,7 +151,8 @@ def lineage(study: Snapshot, number: int | None = None) -> Spec:
 
 
 def _short(row: Row) -> str:
-    return theme.shortened(texts.short(row["function"]), _FORMULA)
+    # As it is kept: what a mutation did may show in nothing else.
+    return theme.shortened(texts.formula(row["function"]), _FORMULA)
 
 
 def _shades(line: list[Row], goal: Goal) -> list[str]:
