@@ -69,7 +69,9 @@ def _number(value: Any) -> float | None:
         return None
     try:
         return float(value.detach() if isinstance(value, Tensor) else value)
-    except (TypeError, ValueError, RuntimeError, OverflowError):
+    except OverflowError:  # a whole number beyond 1e308
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError, RuntimeError):
         return None
 
 

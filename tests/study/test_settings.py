@@ -236,6 +236,7 @@ def test_a_whole_number_will_do_for_a_number() -> None:
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"timeout": 0}, "timeout must be above 0, got 0.0"),
         ({"timeout": float("nan")}, "timeout must be a finite number, got nan"),
+        ({"timeout": float("inf")}, "timeout must be a finite number, got inf"),
         ({"timeout": 1e10}, "timeout must be at most 1000000000.0, got 10000000000.0"),
         ({"timeout": "5 minutes"}, "timeout must be a number, got '5 minutes'"),
         ({"runs": -1}, "runs must be at least 0, got -1"),
