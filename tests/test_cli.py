@@ -29,7 +29,7 @@ PLAIN = (("COLUMNS", "120"), ("NO_COLOR", "1"))
 @cache
 def run(*arguments: str, env: tuple[tuple[str, str], ...] = PLAIN) -> Done:
     return subprocess.run(
-        [*PROGRAM, *arguments], env=dict(env), capture_output=True, encoding="utf-8", timeout=60
+        [*PROGRAM, *arguments], env=dict(env), capture_output=True, encoding="utf-8", timeout=300
     )
 
 
@@ -376,7 +376,7 @@ def test_a_full_disk_is_answered_in_one_sentence(arguments: tuple[str, ...]) -> 
             stdout=full,
             stderr=subprocess.PIPE,
             encoding="utf-8",
-            timeout=60,
+            timeout=300,
         )
     assert complaint(done) == "error: cannot write the output: No space left on device\n"
 

@@ -217,7 +217,7 @@ def test_a_strategy_on_the_command_line(tmp_path: Path) -> None:
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert "--times" in shown.stdout, shown.stderr
     assert "How often each is tried." in shown.stdout

@@ -303,7 +303,7 @@ def test_a_process_of_its_own_ends_soon_and_small(
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith(f"error: {path}")

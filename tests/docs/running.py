@@ -138,7 +138,7 @@ def _shell(words: list[str]) -> None:
         env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, f"{shlex.join(words)}: {done.stderr}"
 

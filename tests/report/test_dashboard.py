@@ -193,7 +193,10 @@ def test_somebody_who_may_only_read_sees_a_running_study(tmp_path: Path) -> None
         for file in tmp_path.iterdir():
             file.chmod(0o644)
         seen = subprocess.run(
-            [sys.executable, "-c", look, path, tmp_path], capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", look, path, tmp_path],
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
     assert seen.stdout.split() == ["False", "False", "True", "True"], seen.stderr
 
@@ -379,7 +382,7 @@ def test_ctrl_c_closes_it_cleanly(paths: dict[str, Path]) -> None:
     with urllib.request.urlopen(line.split()[2]) as answer:
         assert answer.status == 200
     process.send_signal(signal.SIGINT)
-    rest, complaints = process.communicate(timeout=60)
+    rest, complaints = process.communicate(timeout=300)
     assert (process.returncode, rest, complaints) == (0, "closed\n", "")
 
 

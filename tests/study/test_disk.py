@@ -29,7 +29,7 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -265,7 +265,7 @@ def test_a_plain_script_without_a_guard_searches_once(path: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert (said.returncode, said.stderr) == (0, "")
     lines = said.stdout.splitlines()

@@ -27,7 +27,7 @@ def intrusion(trace: Path, ports: list[int]) -> list[str]:
     """How each attempt of another process ended."""
     command = [sys.executable, "-m", "tests.workers.intruder", str(trace), *map(str, ports)]
     done = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=60
+        command, cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=300
     )
     return done.stdout.split()
 
