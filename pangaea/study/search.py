@@ -49,6 +49,7 @@ class Search:
         self._ended = sum(len(trial.runs) for trial in self.trials)
         self._parents = study.parents_pending()  # of the candidates that wait for a first result
         self._bad = 0  # failures in a row that need not be the functions' fault
+        self._common = self.settings.seeds == "common"
         # All of this stays: to look through it for garbage takes half as long as to record a result
         # in a study of 20,000 candidates.
         gc.freeze()
@@ -92,19 +93,21 @@ class Search:
         number = self._asked + 1
         proposal = self._proposed(generator(self.settings.seed, number))
         self._asked = number
-        seed = self._seed(SEARCH, str(number))
         if isinstance(proposal, Again):
-            text = self.trials[self._places[proposal.number]].text
-            wanted = self._wanted(PROMOTION, proposal.number, text, seed)
-            return self.study.ask(wanted._replace(budget=proposal.budget))
-        self._numbered += 1
-        text = str(proposal.function)
-        self.study.add(self._numbered, text, proposal.parent, proposal.mutation)
-        self._parents[self._numbered] = proposal.parent
-        wanted = self._wanted(SEARCH, self._numbered, text, seed)
-        if proposal.budget is not None:
-            wanted = wanted._replace(budget=proposal.budget)
-        return self.study.ask(wanted)
+            stage, candidate = PROMOTION, proposal.number
+            text = self.trials[self._places[candidate]].text
+        else:
+            self._numbered += 1
+            stage, candidate, text = SEARCH, self._numbered, str(proposal.function)
+            self.study.add(candidate, text, proposal.parent, proposal.mutation)
+            self._parents[candidate] = proposal.parent
+        budget = self._budget(stage) if proposal.budget is None else proposal.budget
+        what = str(number)
+        if self._common:
+            what = f"{budget}/{self.study.repeats(candidate, budget)}"
+        seed = self._seed(SEARCH, what)
+        wanted = self._wanted(stage, candidate, text, seed)
+        return self.study.ask(wanted._replace(budget=budget))
 
     def _proposed(self, rng: Random) -> Proposal | Again:
         """What the strategy proposes; of functions that cost too much, the next."""
@@ -153,13 +156,16 @@ class Search:
     def _judge(
         self, stage: Stage, trials: Sequence[Trial], runs: int, references: Sequence[str] = ()
     ) -> None:
-        """Train each function so many times, with seeds that no other function has."""
+        """Train each function so many times; tests have seeds that no other function has."""
         functions: dict[str, int | None] = dict.fromkeys(references)
         for trial in trials:
             functions.setdefault(trial.text, trial.number)
+        common = self._common and stage is not TEST
         self.runner.complete(
             [
-                self._wanted(stage, number, text, self._seed(stage, f"{text}/{k}"))
+                self._wanted(
+                    stage, number, text, self._seed(stage, str(k) if common else f"{text}/{k}")
+                )
                 for text, number in functions.items()
                 for k in range(runs)
             ]
@@ -179,22 +185,24 @@ class Search:
                 f"then `{resume_command(self.study.path)}`"
             )
 
-    def _wanted(self, stage: Stage, candidate: int | None, function: str, seed: int) -> Wanted:
-        budget = self.study.task["budgets"][stage.budget]
+    def _budget(self, stage: Stage) -> int:
         if stage.budget == "search" and self.settings.budget is not None:
-            budget = self.settings.budget
+            return self.settings.budget
+        return int(self.study.task["budgets"][stage.budget])
+
+    def _wanted(self, stage: Stage, candidate: int | None, function: str, seed: int) -> Wanted:
         return Wanted(
             stage=stage.name,
             candidate=candidate,
             function=function,
             task=self.settings.task,
             scope=self.settings.scope,
-            budget=budget,
+            budget=self._budget(stage),
             seed=seed,
             part=stage.part,
         )
 
     def _seed(self, stage: Stage, what: str) -> int:
-        """Every run has its own seed; what was searched with one is tested with another."""
+        """What was searched with one is tested with another."""
         text = f"{self.settings.seed}/{stage.name}/{what}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1

@@ -48,6 +48,11 @@ class Settings(Declared):
         former="epochs",
     )
     seed: int = setting(0, "Of everything that is drawn.", least=0, most=2**63 - 1)
+    seeds: str = setting(
+        "own",
+        "Of runs that are compared: each its own, or common ones, which move all alike.",
+        names=lambda: ("own", "common"),
+    )
     timeout: float | None = setting(
         None, "Seconds after which a candidate has failed.", above=0, most=1e9, later=True
     )

@@ -245,6 +245,12 @@ class Study:
         ((count,),) = self._rows(f"select count(*) from runs where stage in ({places})", *stages)
         return int(count)
 
+    def repeats(self, candidate: int, budget: int) -> int:
+        """How many runs of a candidate were asked for with a budget."""
+        query = "select count(*) from runs where candidate = ? and budget = ?"
+        ((count,),) = self._rows(f"{query} and {_PROPOSED}", candidate, budget)
+        return int(count)
+
     def pending(self, stages: Sequence[str]) -> list[Run]:
         """The runs of these stages that wait for their result."""
         places = ", ".join("?" * len(stages))

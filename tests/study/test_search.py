@@ -381,6 +381,33 @@ def test_no_two_runs_share_a_seed_between_functions_or_stages(path: Path, promot
     assert len({row["seed"] for row in runs}) == len(runs)
 
 
+def test_common_seeds_are_shared_by_what_is_compared_and_by_no_test(
+    path: Path, promoting: str
+) -> None:
+    given = SMALL | {"rerank": True, "runs": 4, "candidates": 60, "strategy": promoting}
+    with created(path, **given, seeds="common") as study:
+        run(study)
+        runs = study.runs()
+    seeds: dict[tuple[str, int, int], list[int]] = {}
+    for row in runs:
+        key = row["stage"], row["candidate"] or 0, row["budget"]
+        seeds.setdefault(key, []).append(row["seed"])
+    # A function has no seed twice, and its runs have the same seeds as another's.
+    assert all(len({*some}) == len(some) for some in seeds.values())
+    for proposed in (("search", "promotion"), ("rerank",)):
+        compared = [(key[2], frozenset(some)) for key, some in seeds.items() if key[0] in proposed]
+        assert len(compared) > 5
+        for budget, some in compared:
+            for other_budget, others in compared:
+                if budget == other_budget:
+                    assert some <= others or others <= some
+                else:
+                    assert some.isdisjoint(others)
+    tests = [row["seed"] for row in runs if row["stage"] == "test"]
+    assert len({*tests}) == len(tests) == 16
+    assert {*tests}.isdisjoint(row["seed"] for row in runs if row["stage"] != "test")
+
+
 def test_another_study_seed_gives_other_seeds_everywhere(tmp_path: Path) -> None:
     seeds: list[set[int]] = []
     for seed in (0, 1):
