@@ -54,7 +54,7 @@ class Written:
         return identity(self.path) == self.identity
 
     def overwritten(self) -> bool:
-        """Did somebody else write into it? Asked in three microseconds while nobody does."""
+        """Did somebody else write into it? One look at its size and time while nobody does."""
         try:
             status = self.path.stat()
         except OSError:
