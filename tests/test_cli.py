@@ -233,6 +233,7 @@ def test_show_explains_an_expression_and_draws_it_in_a_file(tmp_path: Path) -> N
     assert ["canonical", "sub(alpha*x,", "logsigmoid(beta*x))"] in rows
     assert ["LaTeX", r"\alpha", "x", "-", r"\log(\sigma(\beta", "x))"] in rows
     assert ["parameters", "alpha,", "beta"] in rows
+    assert ["shown", "at", "alpha", "=", "2"] in rows
     # 2x + log(1 + e⁻ˣ) and its slope 2 − 1/(1 + eˣ)
     assert ["0", "0.693147", "1.5"] in rows
     assert ["1", "2.31326", "1.73106"] in rows

@@ -182,6 +182,8 @@ def show(
     if png is not None:
         curve.png(png, value, slope, f.readable())
     more = {} if one is None else one.facts
+    if one is None and given:
+        more["shown at"] = ", ".join(f"{name} = {number:g}" for name, number in given.items())
     console.print(language.facts_table(f, value, slope, console.width, more), highlight=False)
     if one is not None and one.layers:
         console.print()
