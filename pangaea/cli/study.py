@@ -64,7 +64,7 @@ def search(
         return
     path = driver.free_name(task.name) if study is None else study
     check_free(path)
-    say(f"{task.name}: {wanted.candidates} candidates, study {path}")
+    say(f"{task.name}: {wanted.extent}, study {path}")
     values = wanted.as_dict()
     _watched(
         path,

@@ -18,6 +18,7 @@ from pangaea.report.measures import (
 )
 from pangaea.report.paper import every_table
 from pangaea.report.records import Row, Snapshot
+from pangaea.study.settings import MOST_CANDIDATES
 from pangaea.study.stages import (
     BASELINE,
     GENERAL,
@@ -222,7 +223,7 @@ def state(study: Snapshot) -> str:
     settings = study.settings
     searched = sum(len(trial.runs) for trial in study.trials)
     if searched < settings.candidates:
-        return f"{searched} of {settings.candidates} {_tries(study)}"
+        return _tried(study)
     functions = [row["function"] for row in study.best(RERANKED)]
     again = functions if settings.rerank else []
     finalists = {*references(study), *functions[:TESTED]} if functions else set()
@@ -232,6 +233,14 @@ def state(study: Snapshot) -> str:
         if done < runs * len(wanted):
             return f"{stage.name}: {done} of {runs * len(wanted)} runs"
     return "finished"
+
+
+def _tried(study: Snapshot) -> str:
+    """`37 of 200 candidates`."""
+    number, settings = sum(len(trial.runs) for trial in study.trials), study.settings
+    if settings.candidates == MOST_CANDIDATES:
+        return f"{number} {_tries(study)} so far, {settings.extent} in all"
+    return f"{number} of {settings.candidates} {_tries(study)}"
 
 
 def _tries(study: Snapshot) -> str:
@@ -249,9 +258,8 @@ def progress(study: Snapshot) -> str:
     elif study.paper:
         parts = [f"the paper's experiments: {state(study)}"]
     else:
-        how_far = state(study)
-        tried = f"{sum(len(t.runs) for t in study.trials)} of {study.settings.candidates}"
-        done = how_far if how_far.startswith(tried) else f"{tried} {_tries(study)}, {how_far}"
+        how_far, tried = state(study), _tried(study)
+        done = how_far if how_far == tried else f"{tried}, {how_far}"
         parts = [f"{task}: {done}"]
     if study.failures:
         parts.append("failed: " + ", ".join(f"{n} {why}" for why, n in study.failures.items()))

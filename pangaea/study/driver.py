@@ -2,6 +2,7 @@
 
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import fields, replace
@@ -20,6 +21,7 @@ from pangaea.study.search import Search
 from pangaea.study.settings import Settings
 from pangaea.study.stages import PROPOSED
 from pangaea.study.study import Run, Study
+from pangaea.study.timing import Limited, left_out
 from pangaea.tasks.finding import built_in, name_of
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.goal import Goal
@@ -88,8 +90,8 @@ def resume(
 
     A task that was given as an object, and stands in no file, is given again; one whose file was
     moved is named by where it stands now, and the study keeps that. `given` says where it runs, and
-    what is to be another from now on: with more `candidates` a finished study goes on; `runs`,
-    `against`, `rerank` and `timeout` may change, too.
+    what is to be another from now on: with more `candidates` or `minutes` a finished study goes on;
+    `runs`, `against`, `rerank` and `timeout` may change, too.
     """
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     with Study.open(study) as opened:
@@ -117,7 +119,7 @@ def _changed(study: Study, given: dict[str, Any]) -> Settings:
         raise PangaeaError(
             f"{min(fixed)} cannot change while a study goes on; {', '.join(names)} can"
         )
-    settings = told.flat(study.settings.as_dict() | given)
+    settings = told.flat(study.settings.as_dict() | _room(study, given) | given)
     tried = study.asked(PROPOSED)
     if settings.candidates < min(tried, study.settings.candidates):
         raise PangaeaError(
@@ -125,6 +127,14 @@ def _changed(study: Study, given: dict[str, Any]) -> Settings:
             f"{tried}, got {settings.candidates}"
         )
     return settings
+
+
+def _room(study: Study, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What more minutes have room for: what there was no time for, and any number of candidates."""
+    if given.get("minutes") is None:
+        return {}
+    endless = {} if study.settings.minutes else {"candidates": told.MOST_CANDIDATES}
+    return endless | left_out(study)
 
 
 def _resumed(path: Path | str, settings: Settings) -> Study:
@@ -207,6 +217,7 @@ def _drive(
     rehearsed: Settings | None = None,
 ) -> Study:
     """Prepare, start the workers, try the task with these settings, search to the end."""
+    began = time.monotonic()
     if (danger := exposed(place.cluster)) is not None:
         watch.note(danger)
     if place.cluster is None:
@@ -219,7 +230,9 @@ def _drive(
             watch.note(DryRun(task, rehearsed, workers, stop).run())
         study = stack.enter_context(opened())
         with functions_of(study.path):
-            Search(study, runner(study, workers, watch, stop)).run()
+            running = runner(study, workers, watch, stop)
+            limit = None if study.settings.minutes is None else Limited(study, running, began)
+            Search(study, running, limit).run()
     return Study.open(study.path)
 
 

@@ -100,7 +100,9 @@ class DryRun:
             )
 
     def _told(self, results: Sequence[Result]) -> str:
-        """How long the search will take, as far as short runs show."""
+        """How long the search will take, as far as short runs show; if nobody has said it."""
+        if self.settings.minutes is not None:
+            return f"the dry run found nothing wrong with {self.task.name}"
         candidate = min(result["seconds"] for result in results) * self.budget
         for budget in (1, self.budget):
             if candidate * budget / self.budget < _SHORT_SECONDS:

@@ -35,6 +35,9 @@ class Watch:
     def stage(self, study: Study, name: str, done: int, total: int) -> None:
         """A stage begins, of which so many runs are done."""
 
+    def planned(self, total: int) -> None:
+        """So many runs the stage will have, as far as its time shows now."""
+
     def result(self, study: Study, run: Run, result: Result) -> None:
         """A result was recorded."""
 
@@ -88,23 +91,29 @@ class Runner:
         self._folder = study.path.absolute().with_name(study.path.name + ".checkpoints")
         self._running: dict[int, Run] = {}
 
-    def complete(self, wanted: Sequence[Wanted]) -> None:
+    def complete(
+        self,
+        wanted: Sequence[Wanted],
+        ended: Callable[[Run, Result], None] | None = None,
+        fits: Callable[[int], bool] | None = None,
+    ) -> None:
         """Do all of these, as far as that is not done yet.
 
         Runs that differ in their seed alone stand for each other: what counts is their number.
+        `ended` is told each result; one whose budget no longer `fits` is left out, with the rest.
         """
         if not wanted:
             return
         stages = [*dict.fromkeys(want.stage for want in wanted)]
-        ended = Counter(_kind(row) for stage in stages for row in self.study.runs(stage))
+        done = Counter(_kind(row) for stage in stages for row in self.study.runs(stage))
         waiting: dict[Wanted, list[Run]] = {}
         for run in self.study.pending(stages):
             waiting.setdefault(_kind(run.wanted._asdict()), []).append(run)
         left: list[Wanted | Run] = []
         for want in wanted:
             kind = _kind(want._asdict())
-            if ended[kind] > 0:
-                ended[kind] -= 1
+            if done[kind] > 0:
+                done[kind] -= 1
             else:
                 left.append(waiting[kind].pop(0) if waiting.get(kind) else want)
         if not left:
@@ -112,10 +121,13 @@ class Runner:
         self.watch.stage(self.study, stages[0], len(wanted) - len(left), len(wanted))
 
         def more(free: int) -> list[Run]:
-            now = [left.pop(0) for _ in range(min(free, len(left)))]
-            return [one if isinstance(one, Run) else self.study.ask(one) for one in now]
+            now: list[Run] = []
+            while left and len(now) < free and (fits is None or fits(_budget(left[0]))):
+                one = left.pop(0)
+                now.append(one if isinstance(one, Run) else self.study.ask(one))
+            return now
 
-        self.loop(more)
+        self.loop(more, ended)
 
     def loop(
         self,
@@ -195,6 +207,10 @@ class Runner:
         for folder in (*self._folder.glob("run-*"), self._folder):
             with suppress(OSError):
                 folder.rmdir()
+
+
+def _budget(one: Wanted | Run) -> int:
+    return one.wanted.budget if isinstance(one, Run) else one.budget
 
 
 def _kind(row: Mapping[str, Any]) -> Wanted:

@@ -22,7 +22,7 @@ VERSION = 2
 # has no semicolon, for the migration takes the text apart at them.
 SCHEMA = """
 create table about (
-    name text primary key, -- settings, task, versions, created, goals of the tasks of general
+    name text primary key, -- settings, task, versions, created, time, goals of the tasks of general
     value text not null -- JSON, and Unix time for created
 ) without rowid;
 create table candidates (

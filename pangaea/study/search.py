@@ -3,6 +3,7 @@
 import gc
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 from pangaea.errors import PangaeaError
@@ -26,6 +27,7 @@ from pangaea.study.stages import (
 )
 from pangaea.study.standing import standing
 from pangaea.study.study import Run, Study, Wanted
+from pangaea.study.timing import Unlimited
 from pangaea.workers.judge import OUTSIDE, Result
 
 BASELINE_RUNS = 3
@@ -37,8 +39,8 @@ _DRAWS = 100  # after which a function is tried whatever it costs
 class Search:
     """Takes a study from where it stands to its end."""
 
-    def __init__(self, study: Study, runner: Runner) -> None:
-        self.study, self.runner = study, runner
+    def __init__(self, study: Study, runner: Runner, time: Unlimited | None = None) -> None:
+        self.study, self.runner, self.time = study, runner, time or Unlimited()
         self.settings, self.goal = study.settings, study.goal
         self.trials: list[Trial] = study.trials()
         self._places = {trial.number: i for i, trial in enumerate(self.trials)}
@@ -58,7 +60,16 @@ class Search:
         runs = self.study.runs(BASELINE.name)
         failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
         self._need_baseline(max(BASELINE_RUNS, len(runs) + failed))
+        self.time.begin()
         self._evolve()
+        self._finish()
+        self.time.done()
+        self.runner.clear()
+
+    def _finish(self) -> None:
+        """Train the best again and test them, as far as there is time."""
+        self.time.searched(self._ended)
+        self.settings = self.study.settings
         if self.settings.rerank:
             self._judge(RERANK, top(self.trials, RERANKED), RERANK_RUNS)
         if self.settings.runs and self.trials:
@@ -66,24 +77,27 @@ class Search:
             best = [self.trials[self._places[row["number"]]] for row in rows]
             references = (self.study.baseline, *self.settings.further)
             self._judge(TEST, best, self.settings.runs, references)
-        self.runner.clear()
 
     def _evolve(self) -> None:
-        """Keep every worker busy until C proposed runs have their result."""
+        """Keep every worker busy until C proposed runs have their result, or the time is over."""
         total = self.settings.candidates
         if self._ended >= total:
             return
         waiting = self.study.pending(PROPOSED)
-        self.runner.watch.stage(self.study, SEARCH.name, self._ended, total)
+        expected = self.time.expected(self._asked, total)
+        self.runner.watch.stage(self.study, SEARCH.name, self._ended, expected)
 
         def more(free: int) -> list[Run]:
             runs: list[Run] = []
-            while len(runs) < free and not self._suspicious() and (waiting or self._asked < total):
+            while len(runs) < free and not self._suspicious() and (waiting or another()):
                 runs.append(waiting.pop(0) if waiting else self._next())
             return runs
 
+        def another() -> bool:
+            return self._asked < total and self.time.more(self._asked)
+
         self.runner.loop(more, self._note)
-        while self._ended < total:  # too many failed in a row: is it them, or the machine?
+        while self._ended < total and self._suspicious():  # is it them, or the machine?
             self._bad = 0
             self._need_baseline(len(self.study.runs(BASELINE.name)) + 1)
             self.runner.loop(more, self._note)
@@ -126,6 +140,7 @@ class Search:
 
     def _note(self, run: Run, result: Result) -> None:
         """Let the strategy see a result."""
+        self.time.ended(run, result)
         wanted, score, failure = run.wanted, result.get("score"), result.get("failure")
         assert wanted.candidate is not None
         measured = Measured(wanted.budget, None if score is None else self.goal.oriented(score))
@@ -166,16 +181,20 @@ class Search:
                 self._wanted(
                     stage, number, text, self._seed(stage, str(k) if common else f"{text}/{k}")
                 )
-                for text, number in functions.items()
                 for k in range(runs)
-            ]
+                for text, number in functions.items()
+            ],
+            self.time.ended,
+            partial(self.time.fits, stage),
         )
+        self.time.judged(stage, functions)
 
     def _need_baseline(self, runs: int) -> None:
         """If not even the baseline can be trained, no candidate can."""
         text = self.study.baseline
         self.runner.complete(
-            [self._wanted(BASELINE, None, text, self._seed(BASELINE, str(k))) for k in range(runs)]
+            [self._wanted(BASELINE, None, text, self._seed(BASELINE, str(k))) for k in range(runs)],
+            self.time.ended,
         )
         last = self.study.runs(BASELINE.name)[-1]
         if last["failure"] is not None:

@@ -17,6 +17,7 @@ from pangaea.tasks.task import DEFAULT, Task
 from pangaea.training.how import PRECISIONS
 
 _LARGEST_FILE, _LONGEST_LINE = 32_768, 4096  # bytes of a settings file
+MOST_CANDIDATES = 10_000_000
 SCOPES = ("layer", "channel", "neuron")
 
 
@@ -27,7 +28,16 @@ class Settings(Declared):
     task: str = setting(
         DEFAULT, "What to search on: one of `pangaea tasks`, or your own, my_task.py:task."
     )
-    candidates: int = setting(1000, "C: functions to try.", least=1, most=10_000_000, later=True)
+    candidates: int = setting(
+        1000, "C: functions to try.", least=1, most=MOST_CANDIDATES, later=True
+    )
+    minutes: float | None = setting(
+        None,
+        "Time for all of it, test included: as many candidates as fit, or at most --candidates.",
+        above=0,
+        most=1_000_000,
+        later=True,
+    )
     strategy: str = setting("evolution", "How functions are proposed.", names=strategies.strategies)
     preset: str = setting("paper", "The space of functions to search.", names=lambda: PRESETS)
     operators: str | None = setting(None, "Only these operators: relu,tanh,mul.", several=True)
@@ -84,6 +94,15 @@ class Settings(Declared):
     def further(self) -> tuple[str, ...]:
         """The functions that are tested beside the baseline, by the texts that a study keeps."""
         return () if self.against is None else listed(self.against)
+
+    @property
+    def extent(self) -> str:
+        """How long the search goes on, in words."""
+        tries = f"{self.candidates} candidates"
+        if self.minutes is None:
+            return tries
+        timed = f"{self.minutes:g} minutes"
+        return timed if self.candidates == MOST_CANDIDATES else f"{tries} or {timed}"
 
     def _space(self) -> Space:
         return space(self.preset, self.operators, self.exclude)
@@ -165,6 +184,8 @@ def settings(
         values.get("strategy", task.defaults.get("strategy", Settings.strategy)),
     )
     suited = {k: v for k, v in task.defaults.items() if k in known(strategy)}
+    if "minutes" in values:  # decide how many, unless somebody says it
+        suited["candidates"] = MOST_CANDIDATES
     return flat(suited | {"strategy": strategy} | values)
 
 

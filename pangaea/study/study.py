@@ -377,8 +377,7 @@ class Study:
         return trained.activation(self, number, layer, options)
 
     def __repr__(self) -> str:
-        told = self.settings
-        return f"Study({str(self.path)!r}: {told.task}, {told.candidates} candidates)"
+        return f"Study({str(self.path)!r}: {self.settings.task}, {self.settings.extent})"
 
     def failures(self) -> dict[str, int]:
         """How many of the search's runs failed, by reason."""

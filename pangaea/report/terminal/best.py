@@ -106,7 +106,10 @@ def advice(study: Snapshot, page: Path) -> str:
         return f"\nno candidate could be trained; why: pangaea report {where} --format csv"
     function = best[0]["function"]
     shorter = str(parse(function).simplified())
-    more = 2 * study.settings.candidates
+    settings = study.settings
+    more = f"--candidates {2 * settings.candidates}"
+    if settings.minutes is not None:
+        more = f"--minutes {2 * settings.minutes:g}"
     steps = {
         "use it": f'pangaea.Activation("{shorter}")',
         "look at it": f"pangaea show {where} {best[0]['number']}",
@@ -114,6 +117,6 @@ def advice(study: Snapshot, page: Path) -> str:
         "as trained": sources.trained_command(study, best[0]),
         "see it all": texts.inert(str(page)),
         "more": f"pangaea top {where}",
-        "search on": f"pangaea resume {where} --candidates {more}",
+        "search on": f"pangaea resume {where} {more}",
     }
     return "".join(f"\n{what:<12} {how}" for what, how in steps.items() if how)

@@ -62,6 +62,9 @@ class Board(Watch):
             self._trials = {trial.number: trial for trial in study.trials()}
             self.best = top(self._trials.values(), _SHOWN)
 
+    def planned(self, total: int) -> None:
+        self.total = total
+
     def result(self, study: Study, run: Run, result: Result) -> None:
         self.done += 1
         wanted = run.wanted

@@ -1,0 +1,130 @@
+"""A search that ends in time: what of it still fits. Pure, but for a clock that is given to it.
+
+The runs that have ended say how long others will take. Candidates are proposed as long as what
+follows them, training the best again and the test, still fits; these two take half of the time at
+most, and what does not fit into that is left out.
+"""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from statistics import fmean
+from typing import NamedTuple
+
+_SHARE = 0.25  # of the whole time, at most, for training the best again, and as much for the test
+_MARGIN = 1.1  # the best functions are a little dearer than others, and neighbours come and go
+_CLOSING = 0.1  # of the whole time at most: to start may have taken a download, too
+_RECENT = 30  # runs: how fast the machine is now, whatever it was before;
+_FEW = 4  # of them, if they were slower: neighbours have come
+_SHORTEST = 1e-3  # seconds
+
+
+class Ending(NamedTuple):
+    """What the settings ask for after the candidates: runs of one budget."""
+
+    budget: int
+    reranked: int  # runs in which the best are trained again; 0 for none
+    tested: int  # functions that are tested
+    runs: int  # test runs of each
+
+
+class Pace(NamedTuple):
+    """How long runs take."""
+
+    candidate: float  # seconds of one, on average; many fail early
+    unit: float  # seconds for a unit of budget in a run that does not fail
+    workers: int
+
+
+class Plan(NamedTuple):
+    """What fits."""
+
+    candidates: int  # still to be proposed
+    rerank: bool
+    runs: int  # of each function in the test
+    seconds: float  # that rerank and test take
+
+
+def took(runs: int, budget: int, pace: Pace) -> float:
+    """Seconds until so many runs have ended, all workers being free."""
+    return math.ceil(runs / pace.workers) * budget * pace.unit * _MARGIN
+
+
+def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
+    """As many candidates as leave time for the rest: all of it, or what fits into its share."""
+    share = _SHARE * total
+    again = took(ending.reranked, ending.budget, pace)
+    rerank = 0 < again <= share
+    runs = ending.runs
+    while runs and took(runs * ending.tested, ending.budget, pace) > share:
+        runs -= 1
+    seconds = again * rerank + took(runs * ending.tested, ending.budget, pace)
+    free = max(0.0, left - seconds)
+    return Plan(int(free / pace.candidate * pace.workers), rerank, runs, seconds)
+
+
+class Schedule:
+    """The time of a search: how much of it is left, and what still fits into that."""
+
+    def __init__(
+        self,
+        minutes: float,
+        ending: Ending,
+        budget: int,
+        spent: float = 0.0,
+        closing: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Candidates have a `budget`. The search ran `spent` seconds so far; pauses do not count.
+
+        To stop the workers and to write the page takes about as long as to start did, `closing`.
+        """
+        self.total, self.ending, self.budget = 60 * minutes, ending, budget
+        self._clock, self._began = clock, clock() - spent
+        self._closing = min(closing, _CLOSING * self.total)
+        self._first = math.inf  # seconds for a unit; a worker's first run also loads the data
+        self._units: deque[float] = deque(maxlen=_RECENT)
+        self._candidates: deque[float] = deque(maxlen=_RECENT)
+
+    @property
+    def spent(self) -> float:
+        """Seconds, those before an interruption among them."""
+        return self._clock() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds for runs."""
+        return self.total - self.spent - self._closing
+
+    def ended(
+        self, budget: int, seconds: float, *, failed: bool, first: bool = False, proposed: bool
+    ) -> None:
+        """Learn from a run: one of the first, proposed by the strategy, or of those that follow."""
+        if proposed:
+            self._candidates.append(seconds)
+        if failed:
+            return
+        if first:
+            self._first = min(self._first, seconds / budget)
+        else:
+            self._units.append(seconds / budget)
+
+    def pace(self, workers: int) -> Pace:
+        """As measured: at first by the baseline alone, then by what ended last."""
+        last = [*self._units]
+        unit = max(fmean(last), fmean(last[-_FEW:])) if last else self._first
+        unit = unit if math.isfinite(unit) else 0.0  # nothing has ended yet
+        candidate = fmean(self._candidates) if self._candidates else unit * self.budget
+        return Pace(max(candidate, _SHORTEST), unit, max(1, workers))
+
+    def plan(self, workers: int) -> Plan:
+        return plan(self.ending, self.pace(workers), self.left, self.total)
+
+    def tests(self, runs: int, workers: int) -> float:
+        """Seconds for so many test runs of each function."""
+        return took(runs * self.ending.tested, self.ending.budget, self.pace(workers))
+
+    def fits(self, budget: int, workers: int, reserve: float = 0.0) -> bool:
+        """Is there time for a run of this budget, and for so much after it?"""
+        return took(1, budget, self.pace(workers)) + reserve <= self.left

@@ -1,0 +1,198 @@
+"""The time that a search has: it asks here whether there is some left, and tells what ended."""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pangaea.study.planning import Ending, Schedule
+from pangaea.study.runner import Runner
+from pangaea.study.schema import HUGE, NONSENSE, brief, damaged
+from pangaea.study.stages import (
+    BASELINE,
+    PROPOSED,
+    RERANK,
+    RERANK_RUNS,
+    RERANKED,
+    TEST,
+    TESTED,
+    Stage,
+)
+from pangaea.study.study import Run, Study
+from pangaea.workers.judge import Result
+
+_ENTRY = "time"  # of a study: seconds that its search ran, and settings as they were asked for
+_FEWEST = 2  # test runs of each, before any of the best is trained again: one tells no spread
+
+
+class Unlimited:
+    """All the time that it takes."""
+
+    def begin(self) -> None:
+        """The baseline has been trained."""
+
+    def ended(self, run: Run, result: Result) -> None:
+        """A run has its result; inside a transaction."""
+
+    def more(self, tried: int) -> bool:
+        """Is there time for another candidate, so many having been tried?"""
+        return True
+
+    def expected(self, tried: int, most: int) -> int:
+        """How many candidates there will be in the end."""
+        return most
+
+    def searched(self, tried: int) -> None:
+        """Nothing more is proposed."""
+
+    def fits(self, stage: Stage, budget: int) -> bool:
+        """Is there time for a run of a stage that follows the search?"""
+        return True
+
+    def judged(self, stage: Stage, functions: Collection[str]) -> None:
+        """No more runs of these are begun in such a stage."""
+
+    def done(self) -> None:
+        """All of it has ended."""
+
+
+class Limited(Unlimited):
+    """So many minutes for all of it. What is left out for that, the study's settings say then."""
+
+    def __init__(
+        self,
+        study: Study,
+        runner: Runner,
+        began: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`began` is when the clock showed that somebody asked for the search."""
+        self._study, self._runner, settings = study, runner, study.settings
+        assert settings.minutes is not None
+        ending = Ending(
+            budget=study.task["budgets"]["full"],
+            reranked=RERANKED * RERANK_RUNS if settings.rerank else 0,
+            tested=TESTED + 1 + len(settings.further),
+            runs=settings.runs,
+        )
+        budget = settings.budget or study.task["budgets"]["search"]
+        self._left_out = {k: v for k, v in left_out(study).items() if v != settings.get(k)}
+        starting = clock() - began
+        before = spent(study) + starting
+        self._schedule = Schedule(settings.minutes, ending, budget, before, starting, clock)
+        for run in study.runs():
+            self._learn(run["stage"], run["budget"], run)
+
+    def _learn(self, stage: str, budget: int, result: Mapping[str, Any]) -> None:
+        self._schedule.ended(
+            budget,
+            result["seconds"],
+            failed=result.get("failure") is not None,
+            first=stage == BASELINE.name,
+            proposed=stage in PROPOSED,
+        )
+
+    @property
+    def _workers(self) -> int:
+        return self._runner.engine.slots()
+
+    def begin(self) -> None:
+        minutes, left = self._study.settings.minutes, max(0.0, self._schedule.left) / 60
+        plan = self._schedule.plan(self._workers)
+        tried = self._study.asked(PROPOSED)
+        more = self.expected(tried, self._study.settings.candidates) - tried
+        parts = [f"about {max(0, more)} candidates"]
+        parts += ["the best again"] * plan.rerank + [_tests(plan.runs)] * (plan.runs > 0)
+        self._runner.watch.note(
+            f"{left:.1f} of {minutes:g} minutes are left, enough for {', '.join(parts)}"
+        )
+
+    def expected(self, tried: int, most: int) -> int:
+        return min(most, tried + self._schedule.plan(self._workers).candidates)
+
+    def ended(self, run: Run, result: Result) -> None:
+        self._learn(run.wanted.stage, run.wanted.budget, result)
+        self._keep()
+
+    def _keep(self) -> None:
+        spent = round(self._schedule.spent, 1)
+        self._study.note(_ENTRY, {"spent": spent, "left out": self._left_out})
+
+    def more(self, tried: int) -> bool:
+        plan = self._schedule.plan(self._workers)
+        self._runner.watch.planned(self.expected(tried, self._study.settings.candidates))
+        return self._schedule.fits(self._schedule.budget, self._workers, plan.seconds)
+
+    def searched(self, tried: int) -> None:
+        """What is left out now is left out when the study is resumed, too."""
+        settings, plan = self._study.settings, self._schedule.plan(self._workers)
+        begun = self._study.asked([RERANK.name]) > 0
+        self._leave_out(
+            candidates=max(1, min(tried, settings.candidates)),
+            rerank=settings.rerank and (begun or plan.rerank),
+        )
+
+    def fits(self, stage: Stage, budget: int) -> bool:
+        tests = min(_FEWEST, self._study.settings.runs) if stage is RERANK else 0
+        return self._schedule.fits(
+            budget, self._workers, self._schedule.tests(tests, self._workers)
+        )
+
+    def judged(self, stage: Stage, functions: Collection[str]) -> None:
+        scores = self._study.scores(stage.name)
+        runs = min((len(scores.get(text, ())) for text in functions), default=0)
+        if stage is TEST:
+            self._leave_out(runs=min(runs, self._study.settings.runs))
+        elif runs < RERANK_RUNS:
+            self._leave_out(rerank=False)
+
+    def _leave_out(self, **less: Any) -> None:
+        settings = self._study.settings
+        before = {name: settings.get(name) for name in less if settings.get(name) != less[name]}
+        if before:
+            self._left_out = before | self._left_out
+            with self._study.transaction():
+                self._keep()
+            self._study.change(replace(settings, **less))
+
+    def done(self) -> None:
+        """Say what was done, and what there was no time for."""
+        settings, schedule = self._study.settings, self._schedule
+        parts = [f"{self._study.asked(PROPOSED)} candidates"]
+        parts += ["the best trained again"] * bool(self._study.asked([RERANK.name]))
+        if settings.runs and self._study.asked([TEST.name]):
+            parts.append(_tests(settings.runs))
+        short = [what for name, what in _SHORT.items() if name in self._left_out]
+        self._runner.watch.note(
+            f"{', '.join(parts)} in {schedule.spent / 60:.1f} of {settings.minutes:g} minutes"
+            + (f"; no time for {' and '.join(short)}" if short else "")
+        )
+
+
+_SHORT = {"rerank": "training the best again", "runs": "all test runs"}
+
+
+def _tests(runs: int) -> str:
+    return "1 test run each" if runs == 1 else f"{runs} test runs each"
+
+
+def _entry(study: Study) -> dict[str, Any]:
+    """What a study keeps of its time; the file may be a stranger's."""
+    entry = study.noted(_ENTRY, {"spent": 0.0, "left out": {}})
+    try:
+        known = float(entry["spent"]), {**entry["left out"]}
+    except NONSENSE as error:
+        raise damaged(study.path, f"its {_ENTRY}: {brief(error)}") from None
+    if not 0 <= known[0] < HUGE or not known[1].keys() <= {"candidates", "rerank", "runs"}:
+        raise damaged(study.path, f"its {_ENTRY} is not what a search writes there")
+    return {"spent": known[0], "left out": known[1]}
+
+
+def left_out(study: Study) -> dict[str, Any]:
+    """The settings that had to be less than was asked for, as they were asked for."""
+    return dict(_entry(study)["left out"])
+
+
+def spent(study: Study) -> float:
+    """Seconds that the search of a study with a limit ran."""
+    return float(_entry(study)["spent"])

@@ -1,0 +1,128 @@
+"""A search that ends in time: what fits, by a clock that no test waits for."""
+
+import pytest
+
+from pangaea.study.planning import Ending, Pace, Plan, Schedule, plan, took
+
+ENDING = Ending(budget=40, reranked=20, tested=4, runs=10)
+PACE = Pace(candidate=2.0, unit=0.1, workers=2)  # 4.4 s for a run of the full budget
+
+
+class Clock:
+    """Shows what it is told."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_runs_take_as_many_rounds_as_there_are_for_each_worker() -> None:
+    assert took(4, 40, PACE) == pytest.approx(2 * 4.4)
+    assert took(5, 40, PACE) == pytest.approx(3 * 4.4)
+    assert took(0, 40, PACE) == 0
+
+
+def test_with_time_for_all_of_it_candidates_get_what_the_rest_leaves() -> None:
+    planned = plan(ENDING, PACE, left=1000.0, total=1000.0)
+    assert planned[1:] == (True, 10, pytest.approx(30 * 4.4))
+    assert planned.candidates == int((1000 - 30 * 4.4) / 2.0 * 2)
+
+
+def test_more_workers_try_more_candidates() -> None:
+    few, many = (plan(ENDING, PACE._replace(workers=n), 600, 600) for n in (2, 16))
+    assert many.candidates > 8 * few.candidates
+
+
+def test_test_runs_are_fewer_where_a_quarter_of_the_time_does_not_hold_them() -> None:
+    planned = plan(ENDING, PACE, left=200.0, total=200.0)
+    assert planned.rerank
+    assert planned.runs == 5  # 10 rounds of two, 44 s; a sixth run of each would be the 12th
+    assert planned.seconds <= 100
+
+
+def test_the_best_are_not_trained_again_where_that_takes_more_than_a_quarter() -> None:
+    planned = plan(ENDING, PACE, left=100.0, total=100.0)
+    assert (planned.rerank, planned.runs) == (False, 2)
+    assert planned.candidates == int(100 - planned.seconds)
+
+
+def test_what_nobody_asked_for_takes_no_time() -> None:
+    planned = plan(Ending(40, reranked=0, tested=4, runs=0), PACE, left=100.0, total=100.0)
+    assert planned == Plan(100, False, 0, 0.0)
+
+
+def test_no_candidate_fits_when_the_time_is_over() -> None:
+    assert plan(ENDING, PACE, left=-5.0, total=1000.0).candidates == 0
+
+
+def schedule(clock: Clock, minutes: float = 10, **given: float) -> Schedule:
+    return Schedule(minutes, ENDING, budget=20, clock=clock, **given)
+
+
+def test_time_before_an_interruption_counts_and_the_pause_does_not() -> None:
+    clock = Clock()
+    first = schedule(clock)
+    clock.now += 200
+    assert (first.spent, first.left) == (200, 400)
+    clock.now += 10_000  # nobody runs it
+    second = schedule(clock, spent=first.spent - 10_000)
+    clock.now += 50
+    assert (second.spent, second.left) == (250, 350)
+
+
+def test_time_to_close_is_kept_but_not_as_much_as_a_download_took() -> None:
+    clock = Clock()
+    assert schedule(clock, closing=15).left == 600 - 15
+    assert schedule(clock, closing=5000).left == 600 - 60
+
+
+def test_the_pace_is_the_baselines_until_candidates_have_ended() -> None:
+    timed = schedule(Clock())
+    timed.ended(20, 9.0, failed=False, first=True, proposed=False)  # it loaded the data, too
+    timed.ended(20, 2.0, failed=False, first=True, proposed=False)
+    assert timed.pace(2) == (2.0, pytest.approx(0.1), 2)
+    timed.ended(20, 5.0, failed=False, proposed=True)
+    timed.ended(20, 1.0, failed=True, proposed=True)  # early: it says nothing of a whole run
+    assert timed.pace(2) == (pytest.approx(3.0), pytest.approx(0.25), 2)
+
+
+def test_the_pace_follows_a_machine_that_becomes_slow() -> None:
+    timed = schedule(Clock())
+    for seconds in [2.0] * 100 + [6.0] * 30:
+        timed.ended(20, seconds, failed=False, proposed=True)
+    before = schedule(Clock())
+    before.ended(20, 2.0, failed=False, proposed=True)
+    assert timed.pace(2).candidate == pytest.approx(6.0)
+    assert timed.plan(2).candidates < before.plan(2).candidates / 3
+
+
+def test_runs_of_the_ending_say_how_long_it_takes_and_not_what_a_candidate_does() -> None:
+    timed = schedule(Clock())
+    timed.ended(20, 2.0, failed=False, proposed=True)
+    timed.ended(40, 20.0, failed=False, proposed=False)
+    assert timed.pace(2) == (pytest.approx(2.0), pytest.approx(0.3), 2)
+
+
+def test_a_few_slow_runs_are_a_warning_and_a_few_fast_ones_are_none() -> None:
+    for last, unit in ((6.0, 0.3), (0.5, (26 * 2.0 + 4 * 0.5) / 30 / 20)):
+        timed = schedule(Clock())
+        for seconds in [2.0] * 26 + [last] * 4:
+            timed.ended(20, seconds, failed=False, proposed=True)
+        assert timed.pace(2).unit == pytest.approx(unit)
+
+
+def test_a_run_fits_if_it_ends_in_time_with_what_must_follow() -> None:
+    clock = Clock()
+    timed = schedule(clock)
+    timed.ended(20, 20.0, failed=False, proposed=True)
+    clock.now += 500
+    assert timed.fits(40, 2)  # 44 s
+    assert timed.fits(40, 2, reserve=55)
+    assert not timed.fits(40, 2, reserve=60)
+    assert not timed.fits(200, 2)
+
+
+def test_before_anything_has_ended_the_first_runs_may_begin() -> None:
+    assert schedule(Clock()).fits(20, 0)

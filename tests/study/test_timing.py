@@ -1,0 +1,235 @@
+"""Whole searches with so many minutes, on simulated workers and a simulated clock."""
+
+import heapq
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import pangaea as pg
+from pangaea.errors import PangaeaError
+from pangaea.report.findings import progress, state
+from pangaea.report.records import opened
+from pangaea.study.runner import Runner, Stop
+from pangaea.study.search import Search
+from pangaea.study.settings import MOST_CANDIDATES, flat
+from pangaea.study.stages import PROPOSED
+from pangaea.study.study import Study
+from pangaea.study.timing import Limited, left_out, spent
+from pangaea.workers.judge import Job, Result, failed, stamped
+from tests.study.engines import Telling
+from tests.study.judges import instant
+from tests.study.making import created
+
+Takes = Callable[[Job, float], float]
+STARTING = 4.0  # seconds until there are workers
+TIMED = {"candidates": MOST_CANDIDATES, "population": 8, "sample": 3}
+
+
+class Simulated:
+    """Workers that take as long as they are told, by a clock of their own."""
+
+    def __init__(self, workers: int, takes: Takes, stop_after: float = float("inf")) -> None:
+        self.now, self.workers, self.takes, self.stop_after = 0.0, workers, takes, stop_after
+        self._jobs: list[tuple[float, int, Job, float]] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    @property
+    def running(self) -> int:
+        return len(self._jobs)
+
+    def slots(self) -> int:
+        return self.workers
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            seconds = self.takes(job, self.now)
+            heapq.heappush(self._jobs, (self.now + seconds, job.run, job, seconds))
+
+    def wait(self, seconds: float) -> list[tuple[Job, Result]]:
+        until, _, job, took = heapq.heappop(self._jobs)
+        if until > self.stop_after:
+            raise KeyboardInterrupt
+        self.now = until
+        early = job.stage in PROPOSED and job.seed % 5 == 0
+        result = stamped(failed("diverged", ""), 1.0, "x") if early else instant(job)
+        return [(job, result | {"seconds": took})]
+
+
+class Listening(Telling):
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def steady(job: Job, now: float) -> float:
+    """Five seconds a unit, a tenth more or less; a failure takes a tenth."""
+    early = job.stage in PROPOSED and job.seed % 5 == 0
+    return 5.0 * job.budget * Random(job.seed).uniform(0.9, 1.1) * (0.1 if early else 1.0)
+
+
+def slowing(job: Job, now: float) -> float:
+    """Three times as slow from the fifth minute on."""
+    return steady(job, now) * (3 if now > 300 else 1)
+
+
+def searched(study: Study, engine: Simulated) -> Listening:
+    watch = Listening()
+    began, engine.now = engine.now, engine.now + STARTING
+    running = Runner(study, engine, watch, Stop())
+    Search(study, running, Limited(study, running, began, engine.clock)).run()
+    return watch
+
+
+@pytest.mark.parametrize("takes", [steady, slowing])
+@pytest.mark.parametrize("workers", [1, 2, 7])
+@pytest.mark.parametrize("minutes", [8, 20])
+def test_all_of_it_ends_in_time_and_uses_it(
+    path: Path, takes: Takes, workers: int, minutes: float
+) -> None:
+    engine = Simulated(workers, takes)
+    with created(path, minutes=minutes, runs=6, **TIMED) as study:
+        searched(study, engine)
+        late = 1.0 if takes is steady else 1.05  # nobody knows that it becomes slow
+        assert 0.9 * 60 * minutes <= engine.now <= late * 60 * minutes
+        assert len(study.trials()) == study.settings.candidates
+        tests = [len(scores) for scores in study.scores("test").values()]
+        assert min(tests, default=0) == study.settings.runs >= (takes is steady)
+        assert max(tests, default=0) <= study.settings.runs + 1
+        assert spent(study) == pytest.approx(engine.now, abs=0.1)
+
+
+def test_with_time_enough_nothing_is_left_out(path: Path) -> None:
+    with created(path, minutes=30, runs=6, **TIMED) as study:
+        watch = searched(study, Simulated(2, steady))
+        assert (study.settings.rerank, study.settings.runs) == (True, 6)
+        assert len(study.runs("rerank")) == 20
+        assert len(study.runs("test")) == 24
+        assert left_out(study) == {"candidates": MOST_CANDIDATES}
+    planned, done = watch.notes
+    assert "of 30 minutes are left, enough for about" in planned
+    assert planned.endswith("the best again, 6 test runs each")
+    assert "6 test runs each in" in done
+    assert "no time for" not in done
+
+
+def test_what_there_is_no_time_for_is_said_and_comes_with_more_minutes(path: Path) -> None:
+    engine = Simulated(1, steady)
+    with created(path, minutes=3, runs=6, **TIMED) as study:
+        watch = searched(study, engine)
+        assert study.runs("rerank") == []
+        assert not study.settings.rerank
+        assert study.settings.runs < 6
+    assert "no time for training the best again and all test runs" in watch.notes[-1]
+    with opened(path) as snapshot:
+        assert state(snapshot) == "finished"
+    pg.resume(path, minutes=60, judge=instant, workers=0, candidates=40).close()
+    with Study.open(path) as study:
+        assert (study.settings.rerank, study.settings.runs) == (True, 6)
+        assert len(study.runs("rerank")) == 20
+        assert len(study.trials()) == 40
+        assert not left_out(study).keys() & {"rerank", "runs"}
+
+
+def test_the_number_of_candidates_ends_it_if_that_comes_first(path: Path) -> None:
+    with created(path, minutes=60, **TIMED | {"candidates": 12}) as study:
+        engine = Simulated(2, steady)
+        searched(study, engine)
+        assert len(study.trials()) == 12
+        assert engine.now < 1800
+        assert left_out(study) == {}
+
+
+@pytest.mark.parametrize("stop", [15.0, 100.0, 700.0, 900.0, 1050.0])
+def test_an_interrupted_search_keeps_to_the_minutes_that_are_left(path: Path, stop: float) -> None:
+    first = Simulated(2, steady, stop_after=stop)
+    with created(path, minutes=20, runs=6, **TIMED) as study, pytest.raises(KeyboardInterrupt):
+        searched(study, first)
+    with Study.resume(path) as study:
+        before = spent(study)
+        assert 0 < before <= stop
+        second = Simulated(2, steady)
+        second.now = 1e6  # days later
+        searched(study, second)
+        ran = before + second.now - 1e6
+        assert ran <= 1200
+        assert min(map(len, study.scores("test").values())) >= 1
+
+
+def test_a_search_that_has_no_time_for_a_candidate_ends_after_the_baseline(path: Path) -> None:
+    with created(path, minutes=0.05, **TIMED) as study:
+        watch = searched(study, Simulated(2, steady))
+        assert len(study.runs("baseline")) == 3
+        assert study.trials() == []
+    assert "enough for about 0 candidates" in watch.notes[0]
+    assert watch.notes[-1].startswith("0 candidates in")
+
+
+def test_a_display_is_told_how_many_candidates_there_will_be(path: Path) -> None:
+    totals: list[int] = []
+
+    class Counting(Listening):
+        def planned(self, total: int) -> None:
+            totals.append(total)
+
+    with created(path, minutes=20, runs=6, **TIMED) as study:
+        watch, engine = Counting(), Simulated(2, steady)
+        running = Runner(study, engine, watch, Stop())
+        Search(study, running, Limited(study, running, 0.0, engine.clock)).run()
+        tried = len(study.trials())
+    assert totals[-1] == pytest.approx(tried, abs=2)
+    assert all(0.5 * tried <= total <= 2 * tried for total in totals)
+
+
+def test_a_running_search_says_how_far_it_is_in_its_time(path: Path) -> None:
+    with created(path, minutes=20, runs=6, **TIMED) as study, pytest.raises(KeyboardInterrupt):
+        searched(study, Simulated(2, steady, stop_after=300))
+    with opened(path) as snapshot:
+        tried = len(snapshot.trials)
+        assert state(snapshot) == f"{tried} candidates so far, 20 minutes in all"
+        assert progress(snapshot).startswith(f"mnist1d: {tried} candidates so far, 20 minutes in")
+
+
+def test_minutes_alone_set_no_number_of_candidates() -> None:
+    task = pg.task("mnist1d")
+    from pangaea.study.settings import settings
+
+    assert settings({"minutes": 3}, task).candidates == MOST_CANDIDATES
+    assert settings({"minutes": 3}, task, {"candidates": 7}).candidates == 7
+    assert settings({}, task).candidates == 200
+    assert settings({"minutes": 3}, task).extent == "3 minutes"
+    assert settings({"minutes": 2.5, "candidates": 9}, task).extent == "9 candidates or 2.5 minutes"
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), 1e12, "soon", True])
+def test_minutes_that_are_none_are_refused_in_a_sentence(minutes: Any) -> None:
+    with pytest.raises(PangaeaError, match=r"^minutes must be [^\n]+, got [^\n]+$"):
+        flat({"minutes": minutes})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        3,
+        {},
+        {"spent": "x", "left out": {}},
+        {"spent": -1, "left out": {}},
+        {"spent": 1e999, "left out": {}},
+        {"spent": 1, "left out": {"task": "a"}},
+        {"spent": 1, "left out": 3},
+    ],
+)
+def test_a_strangers_times_are_refused_in_a_sentence(path: Path, entry: Any) -> None:
+    with created(path, minutes=20, **TIMED) as study:
+        with study.transaction():
+            study._connection.execute("insert into about values ('time', ?)", (json.dumps(entry),))
+        with pytest.raises(PangaeaError, match="is damaged, or pangaea did not write it: its time"):
+            spent(study)
