@@ -13,11 +13,10 @@ _REPEATS = 7
 
 def relative(function: str, baseline: str) -> float:
     """How many times as much as the baseline it costs."""
-    return _seconds(function) / _seconds(baseline)
+    return _known(function) / _known(baseline)
 
 
-@lru_cache(maxsize=4096)
-def _seconds(function: str) -> float:
+def seconds(function: str) -> float:
     """The least of several passes; time that neighbours take does not count."""
     act = Activation(function, shape=_SHAPE[1])
     x = torch.linspace(-3, 3, 65_536).view(_SHAPE).requires_grad_()
@@ -36,3 +35,6 @@ def _seconds(function: str) -> float:
         return min(once() for _ in range(_REPEATS))
     finally:
         torch.set_num_threads(threads)
+
+
+_known = lru_cache(maxsize=4096)(seconds)

@@ -143,6 +143,9 @@ def top(
             typer.echo(formats.table_csv(findings.rows(snapshot, count)), nl=False)
         else:
             console.print(best.table(snapshot, count), highlight=False)
+            if (front := best.front_table(snapshot)) is not None:
+                say("\nbest at each cost")
+                console.print(front, highlight=False)
             say(best.footer(snapshot))
             if hint := best.export_hint(snapshot):
                 say(hint)

@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from pangaea.report import texts
+from pangaea.report.front import times
 from pangaea.report.measures import (
     bare,
     finite,
@@ -96,6 +97,7 @@ def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
             | {name: finite(row[name]) for name in ("reranked", "validation")}
             | {
                 "readable": _named(study, row["function"]),
+                "cost": times(study, row["function"]),
                 "test_mean": mean_or_none(goal, tested),
                 "test_sd": goal.sd(tested) if tested else None,
                 "test_failures": tested.count(None) if tested else 0,

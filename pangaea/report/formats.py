@@ -15,6 +15,7 @@ from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
 from pangaea.report import sources, texts
 from pangaea.report.findings import columns, judged_table, reproduce
+from pangaea.report.front import front, meaning, shown
 from pangaea.report.headline import headline
 from pangaea.report.measures import bare, finite, mean_or_none
 from pangaea.report.page import document as page
@@ -159,6 +160,14 @@ def _markdown(study: Snapshot, name: str) -> str:
     if top:
         parts.append(_table(("candidate", "function", *columns(study)), top))
         parts.append("\n".join(f"- {n}: {_plain(what)}" for n, what in columns(study).items()))
+    if dearer := front(study):
+        cells = [
+            (shown(r["cost"]), r["number"] or "", r["readable"], bare(goal, r["score"]))
+            for r in dearer
+        ]
+        parts.append("Best at each cost:")
+        parts.append(_table(("cost", "candidate", "function", "search"), cells))
+        parts.append(f"- {_plain(meaning(study))}")
     versions = ", ".join(f"{key} {value}" for key, value in how["versions"].items())
     if best := study.best(1):
         parts.append(f"Take it elsewhere:\n\n    {sources.command(best[0]['function'])}")
@@ -230,6 +239,7 @@ def as_json(studies: Sequence[Snapshot]) -> str:
                 row | {"reranked": finite(row["reranked"]), "validation": finite(row["validation"])}
                 for row in study.best(RERANKED)
             ],
+            "front": front(study),
             "candidates": study.table(),
             **reproduce(study),
         }

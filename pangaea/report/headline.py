@@ -103,4 +103,4 @@ def _facts(study: Snapshot, best: Row | None) -> Iterable[tuple[str, str]]:
             yield "wall clock", duration(last - min(begun))
         yield "last result", moment(last)
     if best and (times := cost(study, best)) is not None:
-        yield "cost of the function", f"{times:.2f} × {texts.name(study.baseline)}"
+        yield "training time", f"{times:.2f} × {texts.name(study.baseline)}"

@@ -43,7 +43,7 @@ def test_a_finished_study_is_judged_on_test_data_against_relu(study: Snapshot) -
         f"{fmean(own):.2f} ± {stdev(own):.2f}% on test data, {gain:.2f} points better than ReLU's "
         f"{fmean(relu):.2f} ± {stdev(relu):.2f}% (n = 3 and 3, p = {probability(p)})."
     )
-    assert {"compute", "wall clock", "cost of the function", "failed"} <= set(about["facts"])
+    assert {"compute", "wall clock", "training time", "failed"} <= set(about["facts"])
 
 
 def test_the_function_of_the_headline_is_chosen_without_a_look_at_test_data(
@@ -158,7 +158,7 @@ def test_of_a_minimised_goal_less_is_better(paths: dict[str, Path]) -> None:
         gain = f"{gelu['mean'] - best['mean']:.3f}"
         assert f" nats on test data, {gain} nats better than GELU's " in about["sentence"]
         assert about["facts"]["goal"] == "validation loss, smaller is better"
-        assert about["facts"]["cost of the function"].endswith(" × GELU")
+        assert about["facts"]["training time"].endswith(" × GELU")
         assert all(row["gain"] is None or row["gain"] >= 0 for row in rows(study)[1:2])
         assert "accuracy" not in str(about)
         assert columns(study)["test"] == "test loss (nats) after 10 steps"

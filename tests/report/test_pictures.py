@@ -15,7 +15,7 @@ from pangaea.report.records import opened
 
 def test_there_is_a_picture_of_every_figure(paths: dict[str, Path]) -> None:
     with opened(paths["finished"]) as one, opened(paths["empty"]) as two:
-        assert len(pictures.figures([one])) == 12
+        assert len(pictures.figures([one])) == 13
         assert {"progress", "gallery-1", "gallery-2", "graph-1"} <= set(
             pictures.figures([one, two])
         )

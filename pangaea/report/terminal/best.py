@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pangaea.functions.parser import parse
 from pangaea.report import findings, sources, texts
+from pangaea.report.front import front, meaning, shown
 from pangaea.report.measures import bare, legend, probability, spread, stars, welch
 from pangaea.report.records import Row, Snapshot
 from pangaea.report.terminal.columns import Functions, Line
@@ -26,14 +27,27 @@ def table(study: Snapshot, count: int = TESTED) -> Functions:
                 bare(goal, row["validation"]),
                 spread(goal, row["test"] or []),
                 probability(row["p"]),
-                "" if row["seconds"] is None else f"{row['seconds']:.1f}",
+                shown(row["cost"]),
             ],
             f"#{row['number']}" if row["number"] else "",
             bold=2,
         )
         for row in findings.rows(study, count)
     ]
-    return Functions([*findings.columns(study), "p", "seconds"], lines)
+    return Functions([*findings.columns(study), "p", "cost"], lines)
+
+
+def front_table(study: Snapshot) -> Functions | None:
+    """The best function at every cost; None as long as none is better than the baseline."""
+    lines = [
+        Line(
+            row["readable"],
+            [shown(row["cost"]), bare(study.goal, row["score"])],
+            f"#{row['number']}" if row["number"] else "",
+        )
+        for row in ([] if study.general or study.paper else front(study))
+    ]
+    return Functions(["cost", "search"], lines) if lines else None
 
 
 def general_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
@@ -81,6 +95,7 @@ def footer(study: Snapshot) -> str:
         lines = [
             f"{name}: {what}" for name, what in findings.columns(study).items() if name in held
         ]
+        lines.append(meaning(study))
         if "test" in held:
             lines.append(legend(texts.name(study.baseline)))
     return "\n".join(["", *lines, findings.progress(study)])

@@ -1,0 +1,76 @@
+"""Score against what a function alone costs, and the best function at every cost."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pangaea.report import front as fronts
+from pangaea.report import texts
+from pangaea.report.figures import On, figure, theme
+from pangaea.report.figures.theme import BLUE, ORANGE, Spec, rounded, shown
+from pangaea.report.records import Row, Snapshot
+from pangaea.tasks.goal import Goal
+
+_LABEL = 28  # letters of a formula beside its point
+_APART = 0.05  # of the line's height, between two of them
+_TICKS = [0.3, 0.5, 1, 2, 3, 5, 10, 20, 50, 100]
+
+
+@figure(On("progress", 5))
+def front(study: Snapshot) -> Spec:
+    """The best function at every cost, among the candidates that are better than the baseline."""
+    title = "Best at each cost"
+    best = fronts.front(study)
+    if not best:
+        return theme.nothing(title, "No candidate is better than the baseline yet.")
+    goal, rows = study.goal, fronts.priced(study)
+    baseline = best[0]["readable"]
+    symbols = ["diamond", *["circle"] * (len(best) - 1)]
+    line = _points(best, "best at each cost", goal) | {
+        "mode": "lines+markers+text",
+        "text": _labels(best, goal),
+        "textposition": ["top right", *["top left"] * (len(best) - 1)],
+        "cliponaxis": False,
+        "line": {"color": ORANGE, "width": 2, "shape": "hv"},
+        "marker": {"color": ORANGE, "size": 9, "symbol": symbols},
+    }
+    faint = {"marker": {"color": BLUE, "size": 6, "opacity": 0.45}}
+    return theme.figure(
+        title,
+        f"A point is a candidate that scored better than {baseline} in the search, partly by luck; "
+        "the line joins those that nothing as cheap beats. The cost is that of the function alone "
+        "on a CPU, its operators' times added up: on a GPU they differ less.",
+        [_points(rows, "candidates", goal) | faint, line],
+        x=f"cost (times {shown(baseline, 40)})",
+        y=goal.label("validation"),
+        height=460,
+        xaxis={"type": "log", "showgrid": True, "tickvals": _TICKS},
+        yaxis={"showgrid": True},
+        hovermode="closest",
+        showlegend=True,
+    )
+
+
+def _labels(best: Sequence[Row], goal: Goal) -> list[str]:
+    """The formulas; none where it would be written over the one before."""
+    least = _APART * abs(goal.gain(best[-1]["score"], best[0]["score"]))
+    labels, level = [], -math.inf
+    for row in best:
+        score = goal.oriented(row["score"])
+        apart = score - level >= least
+        labels.append(shown(row["readable"], _LABEL) if apart else "")
+        level = score if apart else level
+    return labels
+
+
+def _points(rows: Sequence[Row], name: str, goal: Goal) -> dict[str, Any]:
+    score = theme.score("y", goal)
+    return {
+        "type": "scatter",
+        "name": name,
+        "x": [rounded(row["cost"]) for row in rows],
+        "y": [rounded(row["score"]) for row in rows],
+        "customdata": [[row["number"], shown(texts.formula(row["function"]), 120)] for row in rows],
+        "mode": "markers",
+        "hovertemplate": f"<b>%{{customdata[1]}}</b><br>{score}, %{{x:.2f}} times<extra></extra>",
+    }
