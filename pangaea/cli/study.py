@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -54,6 +55,7 @@ def search(
 
     Defaults are the paper's. A task may have others: --print-settings shows what would be used.
     """
+    began = time.monotonic()  # what is imported now takes seconds
     from pangaea.study import driver
     from pangaea.study.settings import toml
 
@@ -69,6 +71,7 @@ def search(
     _watched(
         path,
         place,
+        began,
         lambda watch: driver.search(
             study=path, watch=watch, dry_run=dry_run, **values, **asdict(place)
         ),
@@ -86,12 +89,14 @@ def resume(
     ] = None,
 ) -> None:
     """Go on with a search where it was stopped; with more --candidates also where it ended."""
+    began = time.monotonic()
     from pangaea.study import driver
 
     place = _place(given)
     _watched(
         study,
         place,
+        began,
         lambda watch: driver.resume(study, task=task, watch=watch, **given, **asdict(place)),
     )
 
@@ -100,7 +105,7 @@ def _place(given: dict[str, Any]) -> Place:
     return Place(**{d.name: given.pop(d.name) for d in declarations(Place) if d.name in given})
 
 
-def _watched(path: Path, place: Place, run: Callable[[Watch], Study]) -> None:
+def _watched(path: Path, place: Place, began: float, run: Callable[[Watch], Study]) -> None:
     """Run a search with a display; interrupted, say how to go on."""
     from pangaea.report import formats, records
     from pangaea.report.terminal import best
@@ -108,6 +113,7 @@ def _watched(path: Path, place: Place, run: Callable[[Watch], Study]) -> None:
 
     try:
         with display(console) as watch:
+            watch.asked_at = began
             run(watch).close()
     except KeyboardInterrupt:
         if path.exists():

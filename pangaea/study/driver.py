@@ -217,7 +217,7 @@ def _drive(
     rehearsed: Settings | None = None,
 ) -> Study:
     """Prepare, start the workers, try the task with these settings, search to the end."""
-    began = time.monotonic()
+    began = time.monotonic() if watch.asked_at is None else watch.asked_at
     if (danger := exposed(place.cluster)) is not None:
         watch.note(danger)
     if place.cluster is None:

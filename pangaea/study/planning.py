@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 _SHARE = 0.25  # of the whole time, at most, for training the best again, and as much for the test
 _MARGIN = 1.1  # the best functions are a little dearer than others, and neighbours come and go
-_CLOSING = 0.1  # of the whole time at most: to start may have taken a download, too
+_CLOSING = 0.15  # of the whole time at most: to start may have taken a download, too
 _RECENT = 30  # runs: how fast the machine is now, whatever it was before;
 _FEW = 4  # of them, if they were slower: neighbours have come
 _SHORTEST = 1e-3  # seconds

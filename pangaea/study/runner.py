@@ -28,6 +28,8 @@ _LONELY_SECONDS = 20.0
 class Watch:
     """What a search tells while it runs; a display overrides what it shows."""
 
+    asked_at: float | None = None  # when somebody asked for it, by `time.monotonic`; None for now
+
     def note(self, text: str) -> None:
         """Something to know before it begins."""
         print(text, file=sys.stderr, flush=True)

@@ -75,7 +75,7 @@ def test_time_before_an_interruption_counts_and_the_pause_does_not() -> None:
 def test_time_to_close_is_kept_but_not_as_much_as_a_download_took() -> None:
     clock = Clock()
     assert schedule(clock, closing=15).left == 600 - 15
-    assert schedule(clock, closing=5000).left == 600 - 60
+    assert schedule(clock, closing=5000).left == 600 - 90
 
 
 def test_the_pace_is_the_baselines_until_candidates_have_ended() -> None:

@@ -2,6 +2,7 @@
 
 import heapq
 import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -233,3 +234,13 @@ def test_a_strangers_times_are_refused_in_a_sentence(path: Path, entry: Any) -> 
             study._connection.execute("insert into about values ('time', ?)", (json.dumps(entry),))
         with pytest.raises(PangaeaError, match="is damaged, or pangaea did not write it: its time"):
             spent(study)
+
+
+def test_time_counts_from_when_somebody_asked_for_the_search(path: Path) -> None:
+    watch = Listening()
+    watch.asked_at = time.monotonic() - 3600
+    pg.search("mnist1d", study=path, minutes=60, watch=watch, judge=instant, workers=0).close()
+    with Study.open(path) as study:
+        assert spent(study) >= 3600
+        assert study.trials() == []
+    assert watch.notes[-1].startswith("0 candidates in 60")
