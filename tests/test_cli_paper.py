@@ -1,6 +1,8 @@
 """`pangaea paper` from the command line."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,7 +55,9 @@ def test_show_of_what_needs_no_training(study: Path) -> None:
     assert "(tanh(x) + |erf(x)|)^2" in told("show", "mutations")
     assert "α·σ(β·|x| − atan(γ·x)) (paper)" in told("show", "parameterization")
     assert len(told("show", "initialization").splitlines()) == 8
-    assert "`pangaea operators` shows it" in told("show", "operators")
+    assert "bessel_i1e" in told("show", "operators")
+    assert "10,339,202,744,514" in told("show", "space")
+    assert "space takes no runs: pangaea paper show space" in told("run", "space")
 
 
 def test_add_and_export(study: Path, tmp_path: Path) -> None:
@@ -81,6 +85,59 @@ def test_the_report_has_the_paper_s_tables(study: Path) -> None:
     assert "| results | ReLU | wrn-10-4/cifar100 | 71.87 ± 0.42 |" in text
     assert "27 runs of the paper's experiments" in text
     assert "71.87 ± 0.42" in formats.write([study], kind="html")
+
+
+def complained(*words: str) -> str:
+    """What is said of a mistake, which is one line."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pangaea", "paper", *words], capture_output=True, text=True
+    )
+    assert done.returncode != 0
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "result"], "did you mean results"),
+        (["run", "results", "--scale", "large"], "no scale is called"),
+        (["run", "results", "--minutes", "0"], "minutes are more than 0, got 0"),
+        (["run", "results", "--runs", "-1"], "runs of each cell are at least 1, got -1"),
+        (["run", "results", "--study", "."], "a folder"),
+        (["show", "result"], "did you mean results"),
+        (["show", "results", "--format", "pdf"], "no format is called"),
+        (["show", "results", "--study", "."], "Is a directory"),
+        (["show", "results", "--study", "no.study"], "No such file"),
+        (["show", "curves", "--study", "broken.study"], "broken.study"),
+        (["add", "broken.study"], "broken.study"),
+        (["add", "."], "Is a directory"),
+    ],
+)
+def test_a_mistake_is_answered_with_one_sentence(
+    study: Path, words: list[str], sentence: str
+) -> None:
+    (study.parent / "broken.study").write_bytes(study.read_bytes()[:5000])
+    assert sentence in complained(*words)
+
+
+def test_a_figure_says_which_runs_and_which_searches_it_lacks(study: Path) -> None:
+    place = {"study": study, "scale": "lab", "runs": 1, "workers": 0, "judge": instant}
+    run("adaptation", only=["wrn-10-4", "resnet-v1-2"], **place)
+    text = told("show", "adaptation")
+    assert "Compressed: 50 epochs." in text
+    assert "Missing are 2 of 6 cells of adaptation." in text
+    assert "resnet-v1-56/cifar100: α·x − β·log(σ(γ·x))" in text
+    assert (
+        "Missing are 2 of 6 cells of adaptation." in (study.parent / "adaptation.html").read_text()
+    )
+    run("progress", study=study, scale="lab", workers=0, judge=instant)
+    study.with_name("paper-lab-resnet-v2-56.study").unlink()
+    text = told("show", "progress", "--scale", "lab")
+    assert "Missing are 1 of 3 searches of progress: resnet-v2-56." in text
+    (sentence,) = complained("show", "splash").splitlines()
+    assert "`pangaea paper run splash --study paper.study` makes them" in sentence
 
 
 def test_a_figure_without_its_searches_says_how_to_make_them(study: Path) -> None:

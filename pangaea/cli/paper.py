@@ -1,12 +1,13 @@
 """Commands on the paper's experiments: paper list, run, show, add, export, fill."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pangaea.cli import help  # noqa: A004 (what `--help` says)
+from pangaea.cli import help, language  # noqa: A004 (what `--help` says)
 from pangaea.cli.app import App, app, console, say
 from pangaea.cli.options import with_options
 from pangaea.cli.study import PLACE
@@ -22,6 +23,11 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="One of `pangaea paper
 Kept = Annotated[Path, typer.Option(help="The study that holds all of the paper's runs.")]
 Size = Annotated[str, typer.Option(help="paper, lab (a quarter) or smoke (a few samples).")]
 STUDY = Path("paper.study")
+# Tables that have a command of their own.
+_COMMANDS: dict[str, Callable[[], None]] = {
+    "operators": language.list_operators,
+    "space": language.space,
+}
 
 
 @paper.command("list")
@@ -45,10 +51,10 @@ def run(
     study: Kept = STUDY,
     scale: Size = "paper",
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each cell instead of the paper's.")
+        int | None, typer.Option(help="Runs of each cell instead of the paper's.")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0, help="Stop after so long; the same command goes on.")
+        float | None, typer.Option(help="Stop after so long; the same command goes on.")
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -63,8 +69,13 @@ def run(
 ) -> None:
     """Run what is missing of a table or figure, most telling first."""
     from pangaea.paper import running
+    from pangaea.paper.contents import experiment
     from pangaea.report.terminal.search import display
 
+    row = experiment(name)
+    if not row.cells and not row.searches:
+        say(f"{row.name} takes no runs: pangaea paper show {row.name}")
+        return
     try:
         with display(console) as watch:
             outcome = running.run(
@@ -104,20 +115,32 @@ def show(
     kind: Annotated[str, typer.Option("--format", help="text, md or latex.")] = "text",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="An HTML page of the figure."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Of the table, or the figure's HTML page."
+        ),
     ] = None,
 ) -> None:
     """Show a table of the paper with our numbers beside its own, or draw a figure."""
+    from pangaea.paper.contents import experiment
     from pangaea.paper.scales import scale as sized
     from pangaea.report import paper as shown
+    from pangaea.report.formats import save
     from pangaea.report.paper_figures import drawn
 
-    if (made := drawn(name, study, output)) is not None:
+    if (command := _COMMANDS.get(experiment(name).name)) is not None:
+        command()
+        return
+    size = None if scale is None else sized(scale)
+    if (made := drawn(name, file or study, output, size)) is not None:
         typer.echo(made, nl=False)
         return
     runs = _runs(study if file is None else file, missing=every)
-    size = None if scale is None else sized(scale)
-    typer.echo(shown.written(kind, shown.table(name, runs, size, every=every)), nl=False)
+    text = shown.written(kind, shown.table(name, runs, size, every=every))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        save(output, text)
+        say(f"written to {output}")
 
 
 @paper.command()

@@ -2,7 +2,7 @@
 
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,8 @@ class Added(NamedTuple):
 def kept(path: Path | str) -> Study:
     """The study of the paper's runs, and the right to write it; a new one if there is none."""
     path = Path(path)
+    if path.is_dir():
+        raise PangaeaError(f"{path} is a folder: name the study's file, such as {path / STUDY}")
     if not path.exists():
         task = find_task(_TASK)
         return Study.create(path, settings({"task": _TASK}, task), task.about())
@@ -42,12 +44,19 @@ def kept(path: Path | str) -> Study:
 
 def add(others: Iterable[Path | str], study: Path | str = STUDY) -> Added:
     """Take over the test runs of other studies and files of lines, each run once."""
-    read = [run for other in others for run in lines.read(other)]
+    read = [(other, lines.read(other)) for other in others]
+    added = there = 0
+    why: Counter[str] = Counter()
     with kept(study) as own:
-        return take(own, read)
+        for other, runs in read:
+            with lines.curves(other) as curves:
+                became = _take(own, runs, curves)
+            added, there = added + became.added, there + became.there
+            why.update(became.left_out)
+    return Added(added, there, dict(why))
 
 
-def take(study: Study, runs: Iterable[Line]) -> Added:
+def _take(study: Study, runs: Iterable[Line], curves: Callable[[Line], Any]) -> Added:
     known = {lines.identity(run) for run in lines.of_study(study)}
     why: Counter[str] = Counter()
     added = there = 0
@@ -61,7 +70,7 @@ def take(study: Study, runs: Iterable[Line]) -> Added:
                 why[reason] += 1
             else:
                 known.add(mark)
-                _record(study, run)
+                _record(study, run | {"curves": curves(run)})
                 tasks.add(run["task"])
                 added += 1
     study.know({name: find_task(name).goal for name in tasks})

@@ -39,7 +39,6 @@ class Experiment:
     caption: str  # what the paper shows with it, in a sentence
     cells: Sequence[Cell] = ()
     searches: Sequence[Search] = ()
-    shown_by: str | None = None  # the command that shows it, where that is not `paper show`
     stages: Sequence[Sequence[Cell]] = field(default=())  # which cells come first
 
     def ordered(self) -> list[Sequence[Cell]]:

@@ -6,8 +6,8 @@ came of it, and where it comes from: command, commit, versions. Files of lines c
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
@@ -64,12 +64,7 @@ def trained_recipe(task: str, budget: int) -> dict[str, Any] | None:
 def read(path: Path | str) -> list[Line]:
     """The test runs in a study, a file of lines, or one that `benchmarks/accuracy.py` wrote."""
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except OSError as error:
-        raise PangaeaError(f"{path} cannot be read: {error.strerror}") from None
-    if start == b"SQLite format 3\0":
+    if _is_study(path):
         with Study.open(path) as study:
             return of_study(study)
     text = path.read_text(encoding="utf-8", errors="replace")
@@ -78,21 +73,42 @@ def read(path: Path | str) -> list[Line]:
     return [*_of_text(text, path)]
 
 
+def _is_study(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError as error:
+        raise PangaeaError(f"{path} cannot be read: {error.strerror}") from None
+
+
 def of_study(study: Study, *, curves: bool = False) -> list[Line]:
     """A study's runs on test data: the paper's experiments, evaluations, the tests of a search.
 
     Without those that came to nothing through no fault of the function.
     """
+    return [
+        run | {"curves": study.curves(number)} if curves else run
+        for number, run in _numbered(study)
+    ]
+
+
+def _numbered(study: Study) -> Iterator[tuple[int, Line]]:
+    """Each with the number that it has in the study."""
     sources = study.noted("sources", [])
-    lines = []
     for row in study.runs():
-        if row["stage"] not in _TESTS or row["part"] != PAPER.part or row["failure"] in OUTSIDE:
-            continue
-        made = line(row, _source_of(study, row, sources))
-        if curves:
-            made["curves"] = study.curves(row["run"])
-        lines.append(made)
-    return lines
+        if row["stage"] in _TESTS and row["part"] == PAPER.part and row["failure"] not in OUTSIDE:
+            yield row["run"], line(row, _source_of(study, row, sources))
+
+
+@contextmanager
+def curves(path: Path | str) -> Iterator[Callable[[Line], Any]]:
+    """What gives the curves of a run in a file: one after the other, for they may be gigabytes."""
+    if not _is_study(Path(path)):
+        yield lambda run: run.get("curves")
+        return
+    with Study.open(path) as study:
+        numbers = {identity(run): number for number, run in _numbered(study)}
+        yield lambda run: study.curves(numbers[identity(run)])
 
 
 def _source_of(

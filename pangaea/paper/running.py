@@ -1,5 +1,6 @@
 """Running an experiment: what is missing of it, most telling first, into one study."""
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -11,6 +12,7 @@ from pangaea.paper import adding, lines
 from pangaea.paper.adding import STUDY
 from pangaea.paper.contents import Cell, Experiment, Search, experiment
 from pangaea.paper.scales import Ended, Kind, Scale, scale, wanted
+from pangaea.paper.telling import trained
 from pangaea.paper.watching import Deadline, Plain, TimeUpError, Watching
 from pangaea.study import driver
 from pangaea.study.about import versions
@@ -26,6 +28,7 @@ from pangaea.workers.judge import judge as train_and_judge
 from pangaea.workers.place import Place
 
 _PLACE = {field.name for field in fields(Place)}
+_SEARCHED = "searched"  # under which the study keeps the files of finished searches
 
 
 class Outcome(NamedTuple):
@@ -58,6 +61,7 @@ def run(
     these texts. Every result is also a line of the file `log`. `given` says where it runs, as for a
     search.
     """
+    _check(runs, minutes)
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     if given:
         raise TypeError(f"run() got an unexpected keyword argument {min(given)!r}")
@@ -83,6 +87,13 @@ def run(
 _scale = scale
 
 
+def _check(runs: int | None, minutes: float | None) -> None:
+    if runs is not None and runs < 1:
+        raise PangaeaError(f"runs of each cell are at least 1, got {runs}")
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise PangaeaError(f"minutes are more than 0, got {minutes:g}; leave them out for no end")
+
+
 def command(name: str, scale: str, runs: int | None, only: Sequence[str], place: Place) -> str:
     """What makes the same runs again."""
     words = ["pangaea", "paper", "run", name, "--scale", scale]
@@ -104,8 +115,9 @@ class Campaign:
         self.place, self.judge = place, judge
 
     def groups(self, only: Sequence[str]) -> list[list[Cell]]:
+        picked = {cell for text in only for cell in _named(self.experiment.cells, text)}
         groups = [
-            [cell for cell in group if not only or any(_holds(cell, text) for text in only)]
+            [cell for cell in group if not only or trained(cell) in {*map(trained, picked)}]
             for group in self.experiment.ordered()
         ]
         if only and not any(groups) and self.experiment.cells:
@@ -155,6 +167,8 @@ class Campaign:
         """A search in a study of its own beside this one; its tests are added here."""
         path = search_path(self.path, self.scale.name, search)
         where = asdict(self.place)
+        if path.exists() and path.name in self._searched():
+            return path
         if path.exists():
             driver.resume(path, watch=self.watch, judge=self.judge, **where).close()
         else:
@@ -163,7 +177,16 @@ class Campaign:
             suited = {name: value for name, value in settings.items() if name in names}
             driver.search(study=path, watch=self.watch, judge=self.judge, **suited, **where).close()
         adding.add([path], self.path)
+        with adding.kept(self.path) as study:
+            study.note(_SEARCHED, [*study.noted(_SEARCHED, []), path.name])
         return path
+
+    def _searched(self) -> list[str]:
+        """The searches that came to their end: for those no workers are started again."""
+        if not self.path.exists():
+            return []
+        with Study.open(self.path) as study:
+            return list(study.noted(_SEARCHED, []))
 
     def outcome(self, runs: int | None, only: Sequence[str], in_time: bool) -> Outcome:
         searches = tuple(
@@ -184,8 +207,15 @@ def search_path(study: Path, scale: str, search: Search) -> Path:
     return study.with_name(f"{study.stem}-{scale}-{search.name}.study")
 
 
-def _holds(cell: Cell, text: str) -> bool:
-    return any(text in part for part in (cell.task, cell.group, cell.name, cell.scope or ""))
+def _named(cells: Sequence[Cell], text: str) -> list[Cell]:
+    """Those with a part that is called so; if none is, those with a part that holds the text."""
+
+    def parts(cell: Cell) -> tuple[str, ...]:
+        network = cell.task.partition("/")[0]
+        return cell.task, network, cell.group, cell.name, cell.scope or ""
+
+    exact = [cell for cell in cells if text in parts(cell)]
+    return exact or [cell for cell in cells if any(text in part for part in parts(cell))]
 
 
 def ended(study: Study) -> dict[Kind, Ended]:

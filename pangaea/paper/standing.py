@@ -25,10 +25,16 @@ class Standing(NamedTuple):
     failures: int = 0
     reference: Scores = ()  # the baseline's, trained alike
     recipe: str = ""  # what differs from the paper's: `50 epochs`; nothing if nothing does
+    kind: Kind | None = None  # of its runs
 
     @property
     def goal(self) -> Goal:
         return self.task.goal
+
+    @property
+    def task_trained(self) -> str:
+        """The cell's task, or the few samples of it that there are runs on."""
+        return self.cell.task if self.kind is None else self.kind[2]
 
     @property
     def baseline(self) -> bool:
@@ -107,6 +113,7 @@ def _standing(
         list(by_kind[kind]).count(None),
         _counted(reference, on),
         _recipe(cell, on, task, budget),
+        kind,
     )
 
 

@@ -8,7 +8,6 @@ TABLES = (
         name="operators",
         kind="table",
         caption="The operator search space: 27 unary and 7 binary operators.",
-        shown_by="pangaea operators",
     ),
     Experiment(
         name="results",
@@ -83,6 +82,5 @@ TABLES = (
         name="space",
         kind="table",
         caption="How many functions computation graphs of one to seven nodes represent.",
-        shown_by="pangaea space",
     ),
 )

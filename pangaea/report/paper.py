@@ -41,7 +41,7 @@ def table(
     for one in [*rows, *(found(row, runs, scale) if row.kind == "table" else [])]:
         if one.scores or one.failures or every:
             groups.setdefault(one.cell.group, []).append(_texts(one))
-    return Shown(row.caption, groups, [*_notes(rows), *_missing(name, rows, brief)])
+    return Shown(row.caption, groups, [*_notes(rows), *missing(row.name, rows, brief)])
 
 
 def function(cell: Cell) -> str:
@@ -54,9 +54,8 @@ def function(cell: Cell) -> str:
 
 def _texts(one: Standing) -> list[str]:
     printed, goal = one.cell.printed, one.goal
-    p = None if one.baseline else welch(goal, one.scores, one.reference)
     failed = f" ({one.failures} failed)" if one.failures else ""
-    here = f"{spread(goal, one.scores)} {stars(p)}".strip() + failed
+    here = f"{spread(goal, one.scores)} {stars(_compared(one))}".strip() + failed
     known = printed is not None and printed.mean is not None
     paper = goal.shown_mean(printed.mean, printed.sd) if known else ""  # type: ignore[union-attr,arg-type]
     beside = f" ({printed.failed} failed)" if printed is not None and printed.failed else ""
@@ -72,6 +71,11 @@ def _texts(one: Standing) -> list[str]:
     ]
 
 
+def _compared(one: Standing) -> float | None:
+    """p of a Welch test against the baseline trained alike, if there are runs enough of both."""
+    return None if one.baseline else welch(one.goal, one.scores, one.reference)
+
+
 def _difference(one: Standing) -> str:
     if one.difference is None:
         return ""
@@ -85,16 +89,18 @@ def _notes(rows: Sequence[Standing]) -> list[str]:
     if not with_runs:
         return []
     task = with_runs[0].task
-    notes = [
-        f"{task.goal.label('test')}, mean ± sample sd. {legend(spelled(task.baseline))}. The "
-        "difference has its standard error where there are several runs."
-    ]
+    about = [f"{task.goal.label('test')}, mean ± sample sd."]
+    if any(_compared(one) is not None for one in with_runs):
+        about.append(f"{legend(spelled(task.baseline))}.")
+    if any(one.difference is not None and one.error is not None for one in with_runs):
+        about.append("The difference has its standard error where there are several runs.")
+    notes = [" ".join(about)]
     if any(one.apart for one in with_runs):
         notes.append(f"{_APART} further from the paper's than two standard errors.")
     return notes
 
 
-def _missing(name: str, rows: Sequence[Standing], brief: bool) -> list[str]:
+def missing(name: str, rows: Sequence[Standing], brief: bool = False) -> list[str]:
     """Which cells have no run yet, by their tasks."""
     without: dict[str, list[str]] = {}
     for one in rows:
@@ -105,8 +111,8 @@ def _missing(name: str, rows: Sequence[Standing], brief: bool) -> list[str]:
     count = sum(map(len, without.values()))
     if brief:
         return [f"{count} of {len(rows)} cells of {name} have no run yet."]
-    listed = "; ".join(f"{task}: {', '.join(names)}" for task, names in without.items())
-    return [f"Missing are {count} of {len(rows)} cells of {name}: {listed}."]
+    listed = [f"{task}: {', '.join(names)}" for task, names in without.items()]
+    return [f"Missing are {count} of {len(rows)} cells of {name}.", *listed]
 
 
 def every_table(runs: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:

@@ -1,45 +1,54 @@
 """The paper's figures, drawn from our runs and searches."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from pangaea.errors import PangaeaError
 from pangaea.evolution.creation import initial, parameterized
 from pangaea.evolution.mutations import MUTATIONS
 from pangaea.functions.catalog import catalog
 from pangaea.functions.expression import Function
+from pangaea.paper import lines
 from pangaea.paper.contents import Experiment, experiment
 from pangaea.paper.running import search_path
-from pangaea.paper.scales import SCALES
-from pangaea.report import plot
+from pangaea.paper.scales import SCALES, Scale
+from pangaea.paper.standing import Standing, standings
+from pangaea.report.figures import figures
+from pangaea.report.figures.theme import Spec
+from pangaea.report.formats import save
+from pangaea.report.page.sheet import sheet
+from pangaea.report.paper import missing
+from pangaea.report.records import Snapshot, opened
 
 _EXAMPLES = 6
 
 
-def drawn(name: str, study: Path, output: Path | None = None) -> str | None:
-    """What to print of a figure, which is written to a page; None for what is a table of cells."""
+class Drawn(NamedTuple):
+    """Figures, and what is to be said of them."""
+
+    specs: list[Spec]
+    notes: list[str]
+
+
+def drawn(
+    name: str, study: Path, output: Path | None = None, scale: Scale | None = None
+) -> str | None:
+    """What to print of a figure, which is written to a page; None for what is a table of cells.
+
+    Without a scale, from the largest runs or searches that there are.
+    """
     row = experiment(name)
-    if row.shown_by is not None:
-        return f"{row.caption} `{row.shown_by}` shows it.\n"
     if row.name in _TEXTS:
         return "\n".join([row.caption, "", *_TEXTS[row.name]()]) + "\n"
-    if row.name in _PAGES:
-        figures = _PAGES[row.name](row, study)
-        page = output or Path(f"{row.name}.html")
-        _save(page, figures)
-        return f"{row.caption}\nwritten to {page}\n"
-    return None
-
-
-def _save(page: Path, figures: Sequence[Any]) -> None:
-    parts = [
-        figure.to_html(full_html=False, include_plotlyjs=number == 0)
-        for number, figure in enumerate(figures)
-    ]
-    head = '<!doctype html><meta charset="utf-8"><meta name="generator" content="pangaea">'
-    page.write_text("\n".join([head, *parts]), encoding="utf-8")
+    if row.name not in _PAGES:
+        return None
+    made = _PAGES[row.name](row, study, scale)
+    page = output or Path(f"{row.name}.html")
+    save(page, sheet(row.caption, made.notes, made.specs))
+    return "\n".join([row.caption, *made.notes, f"written to {page}"]) + "\n"
 
 
 # Without any training
@@ -79,12 +88,14 @@ _TEXTS: dict[str, Callable[[], list[str]]] = {
 # From searches
 
 
-def _of_searches(figure: str) -> Callable[[Experiment, Path], list[Any]]:
-    def draw(row: Experiment, study: Path) -> list[Any]:
-        for scale in SCALES:
-            paths = [search_path(study, scale, search) for search in row.searches]
-            if there := [path for path in paths if path.exists()]:
-                return [getattr(plot, figure)(*there)]
+def _of_searches(figure: str) -> Callable[[Experiment, Path, Scale | None], Drawn]:
+    def draw(row: Experiment, study: Path, scale: Scale | None) -> Drawn:
+        for size in SCALES if scale is None else (scale.name,):
+            paths = {search.name: search_path(study, size, search) for search in row.searches}
+            there = [path for path in paths.values() if path.exists()]
+            if there:
+                absent = [name for name, path in paths.items() if not path.exists()]
+                return Drawn(_made(figure, there), [*_searched(row.name, size, there, absent)])
         raise PangaeaError(
             f"{row.name} is drawn from searches, and there is none yet beside {study}: "
             f"`pangaea paper run {row.name}` makes them"
@@ -93,38 +104,75 @@ def _of_searches(figure: str) -> Callable[[Experiment, Path], list[Any]]:
     return draw
 
 
+def _made(figure: str, paths: list[Path]) -> list[Spec]:
+    with ExitStack() as stack:
+        spec: Spec = figures()[figure].make(*(stack.enter_context(opened(path)) for path in paths))
+    return [spec]
+
+
+def _searched(name: str, scale: str, there: list[Path], absent: list[str]) -> Iterator[str]:
+    yield f"Of {', '.join(path.name for path in there)} (scale {scale})."
+    if absent:
+        count = len(absent) + len(there)
+        yield (
+            f"Missing are {len(absent)} of {count} searches of {name}: {', '.join(absent)}. "
+            f"`pangaea paper run {name} --scale {scale}` makes them."
+        )
+
+
 # From runs
 
 
-def _adaptation(row: Experiment, study: Path) -> list[Any]:
-    return [plot.adaptation(study, function=cell.function) for cell in row.cells]
+def _of_runs(
+    draw: Callable[[Snapshot, list[Standing]], list[Spec]],
+) -> Callable[[Experiment, Path, Scale | None], Drawn]:
+    def from_runs(row: Experiment, study: Path, scale: Scale | None) -> Drawn:
+        rows = standings(row, lines.read(study), scale)
+        there = [one for one in rows if one.kind is not None]
+        if not there:
+            raise PangaeaError(
+                f"{row.name} is drawn from runs, and {study} has none of it yet: "
+                f"`pangaea paper run {row.name} --study {study}` makes them"
+            )
+        recipes = [*dict.fromkeys(one.recipe for one in there if one.recipe)]
+        compressed = [f"Compressed: {'; '.join(recipes)}."] if recipes else []
+        with opened(study) as snapshot:
+            return Drawn(draw(snapshot, there), [*compressed, *missing(row.name, rows)])
+
+    return from_runs
 
 
-def _curves(row: Experiment, study: Path) -> list[Any]:
-    reference, *others = row.cells
-    task = _tasks(study, reference.task)
-    return [plot.evaluated(study, [reference.function, o.function], task) for o in others]
+def _adaptation(study: Snapshot, there: list[Standing]) -> list[Spec]:
+    make = figures()["adaptation"].make
+    return [
+        spec
+        for one in there
+        for spec in make(study, function=one.cell.function, task=one.task_trained)
+    ]
 
 
-def _splash(row: Experiment, study: Path) -> list[Any]:
-    return [plot.each_run(study, cell.function, _tasks(study, cell.task)) for cell in row.cells]
+def _curves(study: Snapshot, there: list[Standing]) -> list[Spec]:
+    """Each function beside the baseline, if that is there."""
+    make = figures()["evaluated"].make
+    baseline = [one.cell.function for one in there if one.baseline]
+    return [
+        make(study, [*baseline, one.cell.function], one.task_trained)
+        for one in there
+        if not one.baseline or len(there) == 1
+    ]
 
 
-def _tasks(study: Path, task: str) -> str:
-    """The task itself, or a few samples of it if no run was on the whole."""
-    from pangaea.study.study import Study
-
-    with Study.open(study) as opened:
-        there = {run["task"] for run in opened.runs()}
-    return task if task in there or f"{task}/few" not in there else f"{task}/few"
+def _splash(study: Snapshot, there: list[Standing]) -> list[Spec]:
+    make = figures()["each_run"].make
+    return [make(study, one.cell.function, one.task_trained) for one in there]
 
 
-_PAGES: dict[str, Callable[[Experiment, Path], list[Any]]] = {
+_PAGES: dict[str, Callable[[Experiment, Path, Scale | None], Drawn]] = {
     "progress": _of_searches("progress"),
     "population": _of_searches("average"),
     "cost": _of_searches("cost"),
     "compute": _of_searches("compute"),
-    "adaptation": _adaptation,
-    "curves": _curves,
-    "splash": _splash,
+    "adaptation": _of_runs(_adaptation),
+    "curves": _of_runs(_curves),
+    "splash": _of_runs(_splash),
 }

@@ -24,30 +24,30 @@ class Recorded(Protocol):
     def curves(self, run: int) -> dict[str, Any]: ...
 
 
-def recorded(study: Recorded, function: str) -> Parameters:
-    """A function's parameters through the longest training that there is a record of."""
-    written = _longest(study, function).get("parameters", {})
+def recorded(study: Recorded, function: str, task: str | None = None) -> Parameters:
+    """A function's parameters through its longest training that there is a record of."""
+    written = _longest(study, function, task).get("parameters", {})
     if not isinstance(written, dict):
         return {}
     parameters = {n: written[n] for n in parse(function).parameters if written.get(n)}
     return parameters if all(map(_by_layer, parameters.values())) else {}
 
 
-def weights(study: Recorded, function: str) -> list[float] | None:
+def weights(study: Recorded, function: str, task: str | None = None) -> list[float] | None:
     """How many parameters each layer has, so that a mean is over the whole network."""
-    counts = _longest(study, function).get("counts")
+    counts = _longest(study, function, task).get("counts")
     if not isinstance(counts, list) or not counts or not all(map(_number, counts)):
         return None  # of a time in which they were not kept
     return counts if min(counts) > 0 else None
 
 
-def _longest(study: Recorded, function: str) -> dict[str, Any]:
-    """The curves of a function's longest training."""
+def _longest(study: Recorded, function: str, task: str | None) -> dict[str, Any]:
+    """The curves of a function's longest training, on one task or on any."""
     runs = [
         run
         for stage in (TEST.name, RERANK.name, PAPER.name, EVALUATION.name, *PROPOSED)
         for run in study.runs(stage)
-        if run["function"] == function and run["score"] is not None
+        if run["function"] == function and task in (None, run["task"]) and run["score"] is not None
     ]
     return study.curves(max(runs, key=lambda run: run["budget"])["run"]) if runs else {}
 

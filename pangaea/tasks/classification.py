@@ -159,6 +159,16 @@ class Classification(Task):
         """Learnable numbers of the network with the baseline."""
         return sum(p.numel() for p in self._plain.parameters())
 
+    @property
+    def layers(self) -> int:
+        """Convolutions and linear layers of the network."""
+        return len(self._weighted)
+
+    @property
+    def _weighted(self) -> list[nn.Module]:
+        kinds = nn.Conv1d | nn.Conv2d | nn.Linear
+        return [module for module in self._plain.modules() if isinstance(module, kinds)]
+
     @cached_property
     def multiplications(self) -> int:
         """Multiplications for one input on its way through the network."""
@@ -166,10 +176,9 @@ class Classification(Task):
 
         def count(module: nn.Module, _: object, output: torch.Tensor) -> None:
             nonlocal total
-            if isinstance(module, nn.Conv1d | nn.Conv2d | nn.Linear):
-                total += output[0].numel() * module.weight[0].numel()
+            total += output[0].numel() * cast("Tensor", module.weight)[0].numel()
 
-        hooks = [m.register_forward_hook(count) for m in self._plain.modules()]
+        hooks = [module.register_forward_hook(count) for module in self._weighted]
         with torch.no_grad():
             self._plain(torch.zeros(1, *self.data_set.shape, device="meta"))
         for hook in hooks:

@@ -9,6 +9,7 @@ from pangaea.errors import PangaeaError
 from pangaea.paper import adding, lines
 from pangaea.paper.running import run
 from pangaea.study.study import Study
+from pangaea.workers.judge import Job, Result
 from tests.study.driving import REPOSITORY
 from tests.study.judges import instant
 
@@ -31,6 +32,22 @@ def test_a_study_is_added_once(tmp_path: Path) -> None:
     assert adding.add([other], one) == adding.Added(2, 0, {})
     assert adding.add([other, one], one) == adding.Added(0, 13, {})
     assert {lines.identity(row) for row in of(other)} < {lines.identity(row) for row in of(one)}
+
+
+def test_curves_come_with_a_study_and_with_lines_that_hold_them(tmp_path: Path) -> None:
+    def curved(job: Job) -> Result:
+        return instant(job) | {"curves": {"validation": {"1": float(job.seed)}}}
+
+    one, file = tmp_path / "1.study", tmp_path / "runs.jsonl"
+    run("pau_specialized_setup", study=one, scale="lab", workers=0, judge=curved)
+    with Study.open(one) as study:
+        known = lines.of_study(study, curves=True)
+    lines.write(file, known)
+    for n, source in enumerate((one, file)):
+        adding.add([source], tmp_path / f"of-{n}.study")
+        with Study.open(tmp_path / f"of-{n}.study") as study:
+            assert lines.of_study(study, curves=True) == known
+    assert all(row["curves"]["validation"] == {"1": float(row["seed"])} for row in known)
 
 
 def test_lines_go_out_and_come_back_as_they_were(tmp_path: Path) -> None:

@@ -5,15 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pangaea.errors import PangaeaError
-from pangaea.paper import adding, lines
+from pangaea.paper import adding, lines, watching
 from pangaea.paper.running import run
+from pangaea.study import driver
 from pangaea.study.study import Study
 from pangaea.workers.judge import Job, Result, failed
 from tests.study.driving import REPOSITORY, until
@@ -56,20 +57,44 @@ def test_only_some_cells(path: Path) -> None:
         "resnet-v1-56/cifar100": 3,
         "resnet-v2-56/cifar100": 3,
     }
+    run("results", study=path, scale="lab", runs=1, only=["wrn-1"], workers=0, judge=instant)
+    functions = {row["function"] for row in runs_of(path)}  # not all that is on wrn-10-4
+    assert len(functions) == 2
     with pytest.raises(PangaeaError, match="results has no cell with vgg"):
         run("results", study=path, only=["vgg"], workers=0, judge=instant)
 
 
-def test_after_its_minutes_it_stops_and_the_next_call_goes_on(path: Path) -> None:
-    def slow(job: Job) -> Result:
-        time.sleep(0.05)
+class Bell:
+    """A timer that a test rings."""
+
+    def __init__(self, seconds: float, ring: Callable[[], None]) -> None:
+        self.seconds, self.ring, self.daemon = seconds, ring, False
+        bells.append(self)
+
+    def start(self) -> None: ...
+    def cancel(self) -> None: ...
+
+
+bells: list[Bell] = []
+
+
+def test_after_its_minutes_it_stops_and_the_next_call_goes_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ringing(job: Job) -> Result:
+        jobs.append(job)
+        if len(jobs) == 5:
+            bells[-1].ring()
         return instant(job)
 
-    given = {"study": path, "scale": "lab", "workers": 0, "judge": slow}
-    outcome = run("prelu_lcn", minutes=0.5 / 60, **given)
+    jobs: list[Job] = []
+    monkeypatch.setattr(watching.threading, "Timer", Bell)
+    given = {"study": path, "scale": "lab", "workers": 0}
+    outcome = run("prelu_lcn", minutes=9, judge=ringing, **given)
+    assert bells[-1].seconds == 540
     assert not outcome.in_time
-    assert 0 < outcome.done < outcome.total
-    assert run("prelu_lcn", minutes=60, **given).done == 27
+    assert 4 <= outcome.done <= 5
+    assert run("prelu_lcn", minutes=60, judge=instant, **given).done == 27
     seeds = [row["seed"] for row in runs_of(path)]
     assert len({*seeds}) == len(seeds) == 27
 
@@ -126,7 +151,9 @@ def test_a_search_s_study_is_not_written_to(path: Path) -> None:
         run("prelu_lcn", study=path, workers=0, judge=instant)
 
 
-def test_its_searches_stand_beside_it_and_their_tests_in_it(path: Path) -> None:
+def test_its_searches_stand_beside_it_and_their_tests_in_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     outcome = run("progress", study=path, scale="lab", workers=0, judge=instant)
     assert [file.name for file in outcome.searches] == [
         f"a-lab-{net}.study" for net in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56")
@@ -140,6 +167,8 @@ def test_its_searches_stand_beside_it_and_their_tests_in_it(path: Path) -> None:
     before = len(runs_of(path))
     run("progress", study=path, scale="lab", workers=0, judge=_never)
     assert len(runs_of(path)) == before
+    monkeypatch.setattr(driver, "resume", _never)  # not even its workers are started
+    run("progress", study=path, scale="lab", workers=0)
 
 
 DRIVE = """

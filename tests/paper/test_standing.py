@@ -85,7 +85,7 @@ def test_functions_that_the_paper_does_not_have_stand_below() -> None:
 def test_the_table_names_what_is_missing() -> None:
     known = runs("swish", 72.0, 73.0) + runs("relu", 70.0, 70.1)
     text = plain(table("results", known))
-    assert "Missing are 88 of 90 cells of results: " in text
+    assert "Missing are 88 of 90 cells of results." in text
     assert "wrn-10-4/cifar100: " in text
     assert "PReLU per neuron" in text
     assert "Missing" not in plain(table("results", known, brief=True))

@@ -34,8 +34,10 @@ def evaluated(
     study: Snapshot, functions: Sequence[str] | None = None, task: str | None = None
 ) -> Spec:
     """Scores on training and validation data by epoch, of any functions that were evaluated."""
-    title, runs = "Training of evaluated functions", _runs(study, task)
-    wanted = {settled(function, None)[0] for function in functions or ()}
+    runs = _runs(study, task)
+    wanted = {settled(function, None)[0]: None for function in functions or ()}
+    title = " and ".join(texts.inert(spelled(text)) for text in wanted) or "evaluated functions"
+    title = f"Training of {title}"
     names = [run["function"] for run in runs if not functions or run["function"] in wanted]
     data: list[Spec] = []
     for i, text in enumerate(dict.fromkeys(names)):
@@ -56,6 +58,7 @@ def evaluated(
         data,
         x=study.unit,
         y=study.goal.label(),
+        xaxis=theme.counted(max(run["budget"] for run in runs)),
         hovermode="x unified",
         showlegend=True,
     )
@@ -81,7 +84,7 @@ def each_run(
         for run in study.runs(stage)
         if run["function"] == text and task in (None, run["task"])
     ]
-    title = f"{texts.inert(spelled(text))}: every run"
+    title = f"{texts.inert(spelled(text))}: every run" + (f" on {task}" if task else "")
     data: list[dict[str, Any]] = []
     for i, run in enumerate(runs):
         curve = series(study.curves(run["run"]).get(part))
@@ -89,7 +92,7 @@ def each_run(
         data.append(
             {
                 "type": "scatter",
-                "name": shown(f"{run['task']}: {outcome}", 60),
+                "name": shown(outcome if task else f"{run['task']}: {outcome}", 60),
                 "x": [*curve],
                 "y": [rounded(value) for value in curve.values()],
                 "mode": "lines",
@@ -99,11 +102,14 @@ def each_run(
     if not any(trace["x"] for trace in data):
         return theme.nothing(title, _NONE)
     failed = sum(run["failure"] is not None for run in runs)
+    count = "one run" if len(runs) == 1 else f"{len(runs)} runs"
     return theme.figure(
         title,
-        f"The {study.goal.called(part)} by epoch in {len(runs)} runs, of which {failed} failed.",
+        f"The {study.goal.called(part)} by epoch, {count}"
+        + (f", {failed} failed." if failed else "."),
         data,
         x=study.unit,
         y=study.goal.label(part),
+        xaxis=theme.counted(max(run["budget"] for run in runs)),
         showlegend=True,
     )

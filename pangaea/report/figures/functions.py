@@ -76,11 +76,14 @@ def gallery(study: Snapshot, count: int = 6) -> list[Spec]:
 
 @figure(On("details", 1, "half"), takes="candidate")
 def adaptation(
-    study: Snapshot, number: int | None = None, function: str | None = None
+    study: Snapshot,
+    number: int | None = None,
+    function: str | None = None,
+    task: str | None = None,
 ) -> list[Spec]:
     """A function through training, early to late, and through depth, first layer to last.
 
-    The function is a candidate's, or any that was evaluated.
+    The function is a candidate's, or any that was evaluated, on one task or on any.
     """
     title = "Adaptation"
     if function is None:
@@ -89,14 +92,14 @@ def adaptation(
             return [theme.nothing(title, _NO_FUNCTION)]
         function = row["function"]
     f = parse(function)
-    parameters = recorded(study, str(f))
+    parameters = recorded(study, str(f), task)
     if not parameters:
-        why = f"{texts.short(function)} has no recorded parameters: nothing in it adapts."
-        return [theme.nothing(title, why)]
+        why = "no run has recorded its parameters yet." if f.parameters else "nothing in it adapts."
+        return [theme.nothing(title, f"{texts.short(function)}: {why}")]
     one = study.unit.removesuffix("s")
     epochs = min(map(len, parameters.values()))
     layers = min(len(values[-1]) for values in parameters.values())
-    counts = weights(study, str(f))
+    counts = weights(study, str(f), task)
     through_training = {
         "before training" if e == 0 else f"{one} {e}": {
             name: mean(values[e], counts) for name, values in parameters.items()
@@ -189,6 +192,7 @@ def curves(study: Snapshot, numbers: int | Sequence[int] | None = None) -> Spec:
         data,
         x=study.unit,
         y=study.goal.label(),
+        xaxis=theme.counted(budget),
         hovermode="x unified",
         showlegend=True,
     )

@@ -7,10 +7,11 @@ from pangaea.report.figures import theme
 from pangaea.report.figures.theme import Spec, shown
 
 _COLUMNS = 2
+_LEGEND = 0.13  # of the width: fifteen letters and their line
 
 
 def side_by_side(specs: Sequence[Spec]) -> Spec:
-    """Several figures as one: two in a row, each with its title above it and its legend in it."""
+    """Several figures as one: two in a row, each with its title above and its legend beside it."""
     if not specs:
         return theme.nothing("", "There is nothing to show yet.")
     if len(specs) == 1:
@@ -32,13 +33,15 @@ def _place(together: Spec, spec: Spec, end: str, across: list[float], up: list[f
     """One figure's traces, axes, title and legend in its part of the whole."""
     axes = {"xaxis": f"x{end}", "yaxis": f"y{end}"}
     legend = {"legend": f"legend{end}", "showlegend": bool(spec["layout"].get("showlegend"))}
+    if legend["showlegend"]:
+        across = [across[0], across[1] - _LEGEND]
     together["data"] += [{**trace, **axes, **legend} for trace in spec["data"]]
     layout = together["layout"]
     layout[f"xaxis{end}"] = {**spec["layout"]["xaxis"], "domain": across, "anchor": f"y{end}"}
     layout[f"yaxis{end}"] = {**spec["layout"]["yaxis"], "domain": up, "anchor": f"x{end}"}
     layout[f"legend{end}"] = {
         "orientation": "v",
-        "x": across[0] + 0.01,
+        "x": across[1],
         "y": up[1],
         "yanchor": "top",
     }

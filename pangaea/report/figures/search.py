@@ -37,6 +37,7 @@ def progress(*studies: Snapshot) -> Spec:
         f"are {baselines}; a star is a function worth noting.",
         lines,
         "candidates evaluated",
+        theme.counted(max((line.at[-1] for line in lines), default=0)),
     )
 
 
@@ -51,6 +52,7 @@ def compute(*studies: Snapshot) -> Spec:
         "The same against the time that training took, summed over all workers.",
         lines,
         f"compute spent ({unit})",
+        {},
     )
 
 
@@ -121,7 +123,7 @@ def _lines(
     ]
 
 
-def _best_so_far(title: str, caption: str, lines: Sequence[_Line], x: str) -> Spec:
+def _best_so_far(title: str, caption: str, lines: Sequence[_Line], x: str, axis: Spec) -> Spec:
     lines = [line for line in lines if line.steps]
     if not lines:
         return theme.nothing(title, _NONE_YET)
@@ -139,7 +141,7 @@ def _best_so_far(title: str, caption: str, lines: Sequence[_Line], x: str) -> Sp
         data,
         x=x,
         y=goal.label("validation"),
-        xaxis={"range": [-0.02 * end, 1.02 * end]},
+        xaxis={"range": [-0.02 * end, 1.02 * end], **axis},
         yaxis={"range": sorted((goal.oriented(worst), goal.oriented(best)))},
         showlegend=len(lines) > 1,
     )

@@ -19,6 +19,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
 GREY = "#8A8A8A"  # of the baseline and whatever is compared with; seen on light and dark alike
 
 WIDTH = 960  # pixels of a picture
+_EACH = 10  # whole numbers that have room for a label each; beyond, Plotly chooses among them
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
@@ -108,6 +109,11 @@ def standalone(spec: Spec) -> Spec:
             "margin": {**layout.get("margin", {}), "t": 52 + room},
         },
     }
+
+
+def counted(last: float) -> Spec:
+    """An axis of whole numbers from one to the last."""
+    return {"dtick": 1} if last <= _EACH else {}
 
 
 def _axis(label: str, more: Spec) -> Spec:

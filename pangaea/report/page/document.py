@@ -46,7 +46,7 @@ def document(studies: Sequence[Snapshot], *, live: bool = False) -> str:
         "plotly": part("plotly-basic.min.js"),
         "script": script(),
         "data": embedded(data),
-        "policy": html.escape(policy()),
+        "policy": html.escape(policy(script())),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], part("page.html"))
 
@@ -159,9 +159,9 @@ def finite_json(data: Any) -> str:
 
 
 @cache
-def policy() -> str:
-    """Only the page's own two scripts may run, and nothing may be fetched from another host."""
-    scripts = " ".join(map(_hash, (part("plotly-basic.min.js"), script())))
+def policy(script: str) -> str:
+    """Only Plotly and this script may run, and nothing may be fetched from another host."""
+    scripts = " ".join(map(_hash, (part("plotly-basic.min.js"), script)))
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
         "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"

@@ -18,7 +18,7 @@ from pangaea.report import texts
 from pangaea.report.measures import duration
 from pangaea.report.terminal.columns import Functions, Line
 from pangaea.study.runner import Watch
-from pangaea.study.stages import BASELINE, PROPOSED, SEARCH, STAGES
+from pangaea.study.stages import BASELINE, PAPER, PROPOSED, SEARCH, STAGES
 from pangaea.study.study import Run, Study
 from pangaea.tasks.goal import Goal
 from pangaea.workers.judge import Result
@@ -156,6 +156,18 @@ class Lines(Board):
         proposed = run.wanted.stage in PROPOSED
         if proposed and (self.done % _LINE_EVERY == 0 or self.done == self.total):
             self.say(self._line())
+        elif run.wanted.stage == PAPER.name:
+            self.say(self._result(study, run, result))
+
+    def _result(self, study: Study, run: Run, result: Result) -> str:
+        asked, score = run.wanted, result.get("score")
+        goal = study.goals.get(asked.task, self.goal)
+        outcome = texts.inert(result["failure"]) if score is None else goal.shown(score)
+        scope = f" per {asked.scope}" if asked.scope else ""
+        return (
+            f"{self.done}/{self.total} · {texts.inert(asked.task)} · {texts.short(asked.function)}"
+            f"{scope} · {outcome} · {duration(result['seconds'])}"
+        )
 
     def _line(self) -> str:
         parts = [f"{self.done}/{self.total}"]
