@@ -90,6 +90,12 @@ def test_of_a_table_the_telling_cells_come_first_and_no_run_is_asked_for_twice()
     }
 
 
+def test_random_samples_are_trained_once_with_the_full_schedule() -> None:
+    for search in experiment("random_samples").searches:
+        assert search.settings["budget"] == pg.task(search.task).budgets["full"]
+        assert (search.settings["rerank"], search.settings["runs"]) == (False, 1)
+
+
 def test_seeds_are_the_runs_own() -> None:
     runs = wanted(experiment("prelu_lcn").ordered(), scale("paper"), None, {})
     assert len({run.seed for run in runs}) == len(runs) == 9 * 10

@@ -1,6 +1,9 @@
 """docs/paper_map.md names what exists, and leaves nothing out."""
 
+import json
 import re
+from statistics import fmean, stdev
+from typing import Any
 
 import pytest
 
@@ -15,9 +18,10 @@ CODE = re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL))
 def test_every_file_that_the_map_names_is_there() -> None:
     files = [text for text in CODE if re.fullmatch(r"[\w/]+\.(py|csv)", text)]
     assert len(files) > 40
-    folders = [REPOSITORY / top for top in ("pangaea", "tests")]
+    folders = [REPOSITORY / top for top in ("pangaea", "tests", "benchmarks")]
     for file in files:
-        assert any((top / file).exists() or [*top.rglob(file)] for top in folders), file
+        name = file.removeprefix("benchmarks/")
+        assert any((top / name).exists() or [*top.rglob(name)] for top in folders), file
 
 
 @pytest.mark.parametrize("name", experiments())
@@ -29,3 +33,72 @@ def test_the_map_has_every_experiment(name: str) -> None:
 def test_the_map_has_every_other_choice(variant: str) -> None:
     if variant not in ("pau", "few"):
         assert f"/{variant}`" in TEXT or f"…/{variant}`" in TEXT
+
+
+# What was found: every figure is of the file that its cell names.
+
+RESULTS = REPOSITORY / "results"
+FILES = sorted({text for text in CODE if re.fullmatch(r"[\w-]+\.jsonl?", text)})
+
+
+def of(name: str) -> Any:
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
+def found(file: str) -> str:
+    """The cells that name a file."""
+    cells = [
+        cell for line in TEXT.splitlines() for cell in line.split(" | ") if f"`{file}`" in cell
+    ]
+    return " ".join(cells)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_published_file_that_the_map_names_is_there(file: str) -> None:
+    assert (RESULTS / file).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "epochs"),
+    [
+        *(
+            (name, n)
+            for name in ("wrn-1", "wrn-2", "wrn-3", "gelu", "swish", "relu")
+            for n in (15, 50)
+        ),
+        *((name, 15) for name in ("general-1", "general-2", "general-3", "child-7")),
+    ],
+)
+def test_the_scores_of_short_trainings_are_those_of_the_runs(name: str, epochs: int) -> None:
+    lines = (RESULTS / "rank-audit.jsonl").read_text(encoding="utf-8").splitlines()
+    runs = [run for run in map(json.loads, lines) if (run["name"], run["epochs"]) == (name, epochs)]
+    assert len(runs) == (2 if epochs == 15 else 1)
+    assert f"{fmean(run['score'] for run in runs):.2f}" in found("rank-audit.jsonl")
+
+
+def test_the_other_figures_are_those_of_their_files() -> None:
+    arms = of("strategies.json")["arms"]
+    for name in ("evolution", "thrifty"):
+        rows = [row["test"] for row in of("strategies.json")["rows"] if row["arm"] == name]
+        assert len(rows) == arms[name]["searches"] == 16
+        assert f"{fmean(rows):.1f} ± {stdev(rows):.1f}" in found("strategies.json")
+    assert f"{arms['evolution']['optimism']:.1f} points below" in found("strategies.json")
+    for net in ("all-cnn-c", "resnet-v1-56", "resnet-v2-56"):
+        (run,) = of(f"{net}-short.json")["functions"][0]["runs"]
+        assert f"{run['accuracy']:.2f}" in found(f"{net}-short.json")
+    for file in ("training-speed.json", "training-speed-resnet-v1-56.json"):
+        relu, other = (row["ours"] for row in of(file)["rows"][:2])
+        assert f"{other / relu:.3f}" in found(file)
+    assert f"{of('throughput.json')['candidates_per_hour']:.0f} candidates" in found(
+        "throughput.json"
+    )
+
+
+def test_the_adaptation_is_that_of_the_published_runs() -> None:
+    for run in of("wrn-10-4-a.json")["functions"][0]["runs"]:
+        alpha, beta = (run["parameters"][name] for name in ("alpha", "beta"))
+        assert {*alpha[0], *beta[0]} == {1.0}
+        *first, last = alpha[-1]
+        assert len(first) == 6
+        assert all(0.3 <= round(value, 1) <= 0.8 for value in first)
+        assert (round(last, 1), round(beta[-1][-1], 1)) in ((1.7, 3.7), (1.7, 3.8))
