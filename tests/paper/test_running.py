@@ -1,7 +1,6 @@
 """Experiments are run, stopped, killed and gone on with; nothing is lost and nothing done twice."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -178,30 +177,60 @@ from pangaea.paper.running import run
 from pangaea.tasks.classification import Classification
 from tests.study.judges import napping
 Classification.prepare = lambda task: None
-run("results", study=sys.argv[1], scale="lab", log=sys.argv[2], workers=int(sys.argv[3]),
-    runs=1, judge=partial(napping, 0.02))
+name, study, log, workers = sys.argv[1:]
+run(name, study=study, scale="lab", log=log, workers=int(workers), runs=1,
+    judge=partial(napping, 0.02))
 """
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_killed_at_any_moment_it_goes_on(path: Path, tmp_path: Path, workers: int) -> None:
+def driven(name: str, path: Path, log: Path, workers: int) -> "subprocess.Popen[bytes]":
+    words = [sys.executable, "-c", DRIVE, name, path, log, str(workers)]
+    return subprocess.Popen(words, cwd=REPOSITORY, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize(
+    ("workers", "how"), [(0, signal.SIGKILL), (2, signal.SIGKILL), (2, signal.SIGINT)]
+)
+def test_stopped_at_any_moment_it_goes_on(
+    path: Path, tmp_path: Path, workers: int, how: signal.Signals
+) -> None:
     log = tmp_path / "runs.jsonl"
-    kills, known = 2, 0
-    while True:
-        process = subprocess.Popen(
-            [sys.executable, "-c", DRIVE, path, log, str(workers)],
-            cwd=REPOSITORY,
-            stderr=subprocess.DEVNULL,
-        )
-        if not kills:
-            assert process.wait(300) == 0
-            break
-        target = known + 20
+    known = 0
+    for _ in range(2):
+        process, target = driven("results", path, log, workers), known + 20
         until(lambda target=target: path.exists() and len(runs_of(path)) >= target, 240)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        known, kills = len(runs_of(path)), kills - 1
+        process.send_signal(how)
+        assert process.wait(240) != 0
+        known = len(runs_of(path))
+    assert known < 90
+    assert driven("results", path, log, workers).wait(300) == 0
     rows = runs_of(path)
     kinds = Counter((row["function"], row["task"]) for row in rows)
     assert len(rows) == len(kinds) == 90
     assert adding.add([log], path).added == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_in_its_search_it_goes_on_as_if_nothing_had_been(
+    path: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    whole, log = tmp_path / "whole.study", tmp_path / "runs.jsonl"
+    run("allcnnc", study=whole, scale="lab", runs=1, workers=0, judge=instant)
+    search = path.with_name("a-lab-all-cnn-c.study")
+
+    def tried(file: Path) -> list[str]:
+        with Study.open(file) as study:
+            return [row["function"] for row in study.table() if row["score"] is not None]
+
+    process = driven("allcnnc", path, log, 0)
+    until(lambda: search.exists() and len(tried(search)) >= 20, 240)
+    process.send_signal(how)
+    assert process.wait(240) != 0
+    assert len(tried(search)) < 100
+    assert driven("allcnnc", path, log, 0).wait(300) == 0
+    assert tried(search) == tried(tmp_path / "whole-lab-all-cnn-c.study")
+    assert len(tried(search)) == 100
+    kinds = [
+        Counter((row["function"], row["task"]) for row in runs_of(file)) for file in (path, whole)
+    ]
+    assert kinds[0] == kinds[1]

@@ -53,7 +53,20 @@ def test_a_search_of_the_paper_runs_on_real_images(
     assert (real / "progress.html").stat().st_size > 1_000_000
 
 
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all experiments, as people have: what several need is run once."""
+    return tmp_path_factory.mktemp("paper")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_runs_on_real_images(real: Path, cifar10_folder: Path, name: str) -> None:
-    smoke(real, name, workers=2)
+def test_every_experiment_runs_on_real_images(
+    real: Path, together: Path, cifar10_folder: Path, name: str
+) -> None:
+    smoke(together, name, workers=0)
+
+
+@pytest.mark.slow
+def test_experiments_run_on_two_cores(real: Path) -> None:
+    smoke(real, "search_strategy", workers=2)
