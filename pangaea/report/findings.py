@@ -185,7 +185,11 @@ def _mean(study: Snapshot, task: str, scores: list[float | None]) -> float | Non
 
 
 def judged_table(study: Snapshot) -> dict[str, Any] | None:
-    """The functions that were judged in the end, as a head and rows of texts; None if none was."""
+    """The functions that were judged in the end, as a head and rows of texts; None if none was.
+
+    Columns of words come first, and say what a page is to show them as.
+    """
+    words = ["", "formula", "made"] if study.paper and not study.general else ["formula"]
     if study.general:
         results = general(study)
         tasks = list(dict.fromkeys(task for row in results for task in row["scores"]))
@@ -210,7 +214,7 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
             [row["readable"], row["shown"], str(row["n"]), str(row["failures"]), row["p_shown"]]
             for row in tested(study)
         ]
-    return {"head": head, "rows": cells} if cells else None
+    return {"head": head, "rows": cells, "words": words} if cells else None
 
 
 # How far it is, and what is the best of it

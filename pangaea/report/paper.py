@@ -95,6 +95,9 @@ def _notes(rows: Sequence[Standing]) -> list[str]:
     if any(one.difference is not None and one.error is not None for one in with_runs):
         about.append("The difference has its standard error where there are several runs.")
     notes = [" ".join(about)]
+    if any(one.failures and not one.task.drops_failures for one in rows):
+        (worth,) = task.goal.worths([None])
+        notes.append(f"A run that failed counts as {task.goal.bare(worth)} in a mean.")
     if any(one.apart for one in with_runs):
         notes.append(f"{_APART} further from the paper's than two standard errors.")
     return notes

@@ -68,6 +68,9 @@ def test_a_failure_counts_as_chance_and_in_pau_s_set_up_for_nothing() -> None:
     known = runs("pau", 62.0, None, task="wrn-10-4/cifar100/pau")
     (row,) = (r for r in standings(experiment("pau_specialized_setup"), known) if r.scores)
     assert (row.scores, row.failures) == ((62.0,), 1)
+    note = "A run that failed counts as 1.00 in a mean."
+    assert note in plain(table("results", runs("swish", 72.0, None)))
+    assert note not in plain(table("pau_specialized_setup", known))
 
 
 def test_runs_that_the_machine_spoiled_are_none() -> None:

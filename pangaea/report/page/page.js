@@ -42,18 +42,18 @@ function showJudged(table) {
   find("judged").hidden = !table;
   if (!table) return;
   find("judged").replaceChildren(
-    make("thead", {}, line("th", table.head)),
-    make("tbody", {}, ...table.rows.map((cells) => line("td", cells))),
+    make("thead", {}, line("th", table.head, table.words)),
+    make("tbody", {}, ...table.rows.map((cells) => line("td", cells, table.words))),
   );
 }
 
-function line(tag, cells) {
+// Columns of words come first, each with its class; all others hold numbers.
+function line(tag, cells, words) {
+  const name = (i) => (i >= words.length ? "number" : tag === "td" ? words[i] : "");
   return make(
     "tr",
     {},
-    ...cells.map((cell, i) =>
-      make(tag, { textContent: cell, className: i ? "number" : tag === "td" ? "formula" : "" }),
-    ),
+    ...cells.map((cell, i) => make(tag, { textContent: cell, className: name(i) })),
   );
 }
 
