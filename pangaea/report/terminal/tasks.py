@@ -9,7 +9,7 @@ from rich.text import Text
 from pangaea.report import texts
 from pangaea.tasks.overview import HERE
 
-_WIDE = 76  # columns, in which the number of parameters has room, too
+_WIDE = 76  # columns, in which parameters and units have room, too
 _UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
 
 
@@ -27,7 +27,7 @@ def task_table(tasks: Sequence[dict[str, Any]], width: int = 80) -> Table:
         shown.add_row(
             Text(texts.inert(row["task"])),
             *([parameters] if wide else []),
-            f"{row['search_budget']}, {row['full_budget']} {row['unit']}",
+            f"{row['search_budget']}, {row['full_budget']}" + (f" {row['unit']}" if wide else ""),
             _takes(row),
             {True: "here", False: "", None: ""}[row["data_here"]],
         )
@@ -38,7 +38,8 @@ def footer(tasks: Sequence[dict[str, Any]]) -> str:
     """What the table says, and how its figures are known."""
     sources = dict.fromkeys(row["seconds_from"] for row in tasks)
     scaled = "; ".join(source for source in sources if source not in (None, HERE))
-    said = "\nBudgets, and what one run takes with the baseline: in the search and in full."
+    units = ", ".join(dict.fromkeys(row["unit"] for row in tasks))
+    said = f"\nBudgets ({units}) and what one run takes with the baseline: in the search, in full."
     if scaled:
         said += f" ~: not measured here yet, but on {scaled}. A search or `evaluate` measures it."
     return f"{said} Data not here is downloaded on first use. pangaea search --task NAME"
