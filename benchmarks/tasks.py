@@ -94,9 +94,8 @@ def main() -> None:
             seconds = seconds | {kind: measured[alike]}
         tasks.append(overview.described(task) | {"seconds": seconds})
     machines = before.get("machines", {}) | {kind: options.machine}
-    overview.TABLE.write_text(
-        json.dumps({"machines": machines, "tasks": tasks}, indent=1) + "\n", encoding="utf-8"
-    )
+    table = {"machines": machines, "modules": overview.modules(), "tasks": tasks}
+    overview.TABLE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.strategies import strategies
 from pangaea.networks import networks
 from pangaea.study.settings import flat, known, toml
+from pangaea.tasks import overview
 from tests.rooms import extended
 from tests.study.driving import REPOSITORY
 from tests.study.judges import instant
@@ -172,6 +173,7 @@ def test_a_task(add: Add, path: Path) -> None:
     add("pangaea.tasks", "a_parabola", TASK)
     assert pg.tasks()[0] == "mnist1d"
     assert "parabola" in pg.tasks()
+    assert "parabola" in [row["task"] for row in overview.rows()]
     given = {"candidates": 40, "population": 5, "sample": 3, "runs": 2}
     with pg.search("parabola", study=path, workers=0, **given) as study:
         assert study.task["unit"] == "looks"

@@ -46,9 +46,10 @@ def ran(task: str, seconds: float, **changes: Any) -> None:
 
 def test_the_table_says_of_every_task_what_the_code_does() -> None:
     """Where it does not any more: `python benchmarks/tasks.py MACHINE TASK`."""
-    table = json.loads(overview.TABLE.read_text(encoding="utf-8"))["tasks"]
-    assert [row["task"] for row in table] == [*pg.tasks()]
-    for row in table:
+    table = json.loads(overview.TABLE.read_text(encoding="utf-8"))
+    if table["modules"] == overview.modules():  # otherwise the tasks themselves are asked
+        assert [row["task"] for row in table["tasks"]] == [*pg.tasks()]
+    for row in table["tasks"]:
         assert row.pop("seconds")["cpu"] > 0
         assert row == overview.described(pg.task(row["task"]))
 
