@@ -28,6 +28,7 @@ def front(study: Snapshot) -> Spec:
     symbols = ["diamond", *["circle"] * (len(best) - 1)]
     line = _points(best, "best at each cost", goal) | {
         "mode": "lines+markers+text",
+        "meta": {"wide": True},  # a narrow page shows the points alone
         "text": _labels(best, goal),
         "textposition": ["top right", *["top left"] * (len(best) - 1)],
         "cliponaxis": False,
