@@ -70,5 +70,7 @@ class _Vectorized(torch.autograd.Function):
             steps: tuple[Step, ...] = ctx.program.steps
             return None, None, *gradients(steps, x, parameters, ctx.shape, gradient)
         needed = ctx.needs_input_grad[2], any(ctx.needs_input_grad[3:])
-        to_x, own = launch.backward(ctx.program, x, parameters, ctx.shape, gradient, needed)
-        return None, None, to_x, *own
+        to_x, to_parameters = launch.backward(
+            ctx.program, x, parameters, ctx.shape, gradient, needed
+        )
+        return None, None, to_x, *to_parameters

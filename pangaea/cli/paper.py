@@ -131,8 +131,8 @@ def show(
         command()
         return
     size = None if scale is None else sized(scale)
-    if (made := drawn(name, file or study, output, size)) is not None:
-        typer.echo(made, nl=False)
+    if (summary := drawn(name, file or study, output, size)) is not None:
+        typer.echo(summary, nl=False)
         return
     runs = _runs(study if file is None else file, missing=every)
     text = shown.written(kind, shown.table(name, runs, size, every=every))

@@ -141,8 +141,14 @@ def python_source(head: str, needed: Sequence[str], *parts: str) -> str:
     return "\n\n\n".join(block for block in blocks if block) + "\n"
 
 
-def python_function(head: str, said: str, shared: Sequence[tuple[str, str]], result: str) -> str:
-    lines = [f'"""{said}"""', *(f"{name} = {text}" for name, text in shared), f"return {result}"]
+def python_function(
+    head: str, docstring: str, shared: Sequence[tuple[str, str]], result: str
+) -> str:
+    lines = [
+        f'"""{docstring}"""',
+        *(f"{name} = {text}" for name, text in shared),
+        f"return {result}",
+    ]
     return f"def {head}:\n" + "".join(f"    {line}\n" for line in lines)
 
 

@@ -47,10 +47,10 @@ def add(others: Iterable[Path | str], study: Path | str = STUDY) -> Added:
     read = [(other, lines.read(other)) for other in others]
     added = there = 0
     why: Counter[str] = Counter()
-    with kept(study) as own:
+    with kept(study) as target:
         for other, runs in read:
             with lines.curves(other) as curves:
-                became = _take(own, runs, curves)
+                became = _take(target, runs, curves)
             added, there = added + became.added, there + became.there
             why.update(became.left_out)
     return Added(added, there, dict(why))

@@ -172,7 +172,7 @@ def _of_accuracies(known: Mapping[str, Any]) -> Iterator[Line]:
 
 def write(path: Path | str, lines: Iterable[Line]) -> int:
     """A file of lines, whole or not at all; returns how many."""
-    texts = [json.dumps(made, ensure_ascii=False) for made in lines]
+    texts = [json.dumps(line, ensure_ascii=False) for line in lines]
     with replacing(Path(path)) as file:
         file.write("".join(f"{text}\n" for text in texts).encode())
     return len(texts)

@@ -73,7 +73,7 @@ def standings(
     return [_standing(cell, by_kind, scale) for cell in experiment.cells]
 
 
-def found(
+def found_here(
     experiment: Experiment, runs: Iterable[Mapping[str, Any]], scale: Scale | None = None
 ) -> list[Standing]:
     """Functions that no table of the paper has, judged on the tasks of this one."""

@@ -47,9 +47,13 @@ def trained(cell: Cell) -> tuple[str, str | None, str]:
 
 def first(cells: Iterable[Cell]) -> list[Sequence[Cell]]:
     """The telling ones with their few runs, group after group; then all, as often as printed."""
-    own = {trained(cell): cell for cell in cells}
+    wanted = {trained(cell): cell for cell in cells}
     groups: list[Sequence[Cell]] = [
-        [own[trained(cell)]._replace(runs=cell.runs) for cell in group if trained(cell) in own]
+        [
+            wanted[trained(cell)]._replace(runs=cell.runs)
+            for cell in group
+            if trained(cell) in wanted
+        ]
         for group in _groups()
     ]
     return [*filter(None, groups), [*cells]]

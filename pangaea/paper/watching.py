@@ -107,9 +107,9 @@ class Watching(Watch):
                 f"({result['failure']}: {result.get('detail')}); mend that, and run it again"
             )
         if self._void == 0 and self._log is not None and run.wanted.stage == PAPER.name:
-            made = lines.line(run.wanted._asdict() | result, self._source)
+            row = lines.line(run.wanted._asdict() | result, self._source)
             with Path(self._log).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(made, ensure_ascii=False) + "\n")
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
     def waiting(self) -> None:
         self._told.waiting()

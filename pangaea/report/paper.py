@@ -10,7 +10,7 @@ from pangaea.functions.catalog import LEARNABLE, spelled
 from pangaea.paper.contents import Cell, experiment, experiments
 from pangaea.paper.scales import Scale
 from pangaea.paper.scales import scale as sized
-from pangaea.paper.standing import Standing, found, standings
+from pangaea.paper.standing import Standing, found_here, standings
 from pangaea.report import texts
 from pangaea.report.measures import legend, spread, stars, welch
 
@@ -38,7 +38,7 @@ def table(
     row, runs = experiment(name), [*runs]
     rows = standings(row, runs, scale)
     groups: dict[str, list[list[str]]] = {}
-    for one in [*rows, *(found(row, runs, scale) if row.kind == "table" else [])]:
+    for one in [*rows, *(found_here(row, runs, scale) if row.kind == "table" else [])]:
         if one.scores or one.failures or every:
             groups.setdefault(one.cell.group, []).append(_texts(one))
     return Shown(row.caption, groups, [*_notes(rows), *missing(row.name, rows, brief)])

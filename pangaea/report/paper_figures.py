@@ -45,10 +45,10 @@ def drawn(
         return "\n".join([row.caption, "", *_TEXTS[row.name]()]) + "\n"
     if row.name not in _PAGES:
         return None
-    made = _PAGES[row.name](row, study, scale)
+    drawing = _PAGES[row.name](row, study, scale)
     page = output or Path(f"{row.name}.html")
-    save(page, sheet(row.caption, made.notes, made.specs))
-    return "\n".join([row.caption, *made.notes, f"written to {page}"]) + "\n"
+    save(page, sheet(row.caption, drawing.notes, drawing.specs))
+    return "\n".join([row.caption, *drawing.notes, f"written to {page}"]) + "\n"
 
 
 # Without any training
@@ -95,7 +95,7 @@ def _of_searches(figure: str) -> Callable[[Experiment, Path, Scale | None], Draw
             there = [path for path in paths.values() if path.exists()]
             if there:
                 absent = [name for name, path in paths.items() if not path.exists()]
-                return Drawn(_made(figure, there), [*_searched(row.name, size, there, absent)])
+                return Drawn(_specs(figure, there), [*_searched(row.name, size, there, absent)])
         raise PangaeaError(
             f"{row.name} is drawn from searches, and there is none yet beside {study}: "
             f"`pangaea paper run {row.name}` makes them"
@@ -104,7 +104,7 @@ def _of_searches(figure: str) -> Callable[[Experiment, Path, Scale | None], Draw
     return draw
 
 
-def _made(figure: str, paths: list[Path]) -> list[Spec]:
+def _specs(figure: str, paths: list[Path]) -> list[Spec]:
     with ExitStack() as stack:
         spec: Spec = figures()[figure].make(*(stack.enter_context(opened(path)) for path in paths))
     return [spec]

@@ -54,7 +54,7 @@ def figures(studies: Sequence[Snapshot]) -> dict[str, Spec]:
             continue
         groups = together if figure.takes == "studies" else [[study] for study in studies]
         for i, group in enumerate(groups, 1):
-            if (spec := _made(figure, group)) is not None:
+            if (spec := _spec(figure, group)) is not None:
                 specs[figure.name + (f"-{i}" if len(groups) > 1 else "")] = spec
     return specs
 
@@ -68,7 +68,7 @@ def _together(studies: Sequence[Snapshot]) -> Iterator[Sequence[Snapshot]]:
         left = [study for study in left if study not in group]
 
 
-def _made(figure: Figure, studies: Sequence[Snapshot]) -> Spec | None:
+def _spec(figure: Figure, studies: Sequence[Snapshot]) -> Spec | None:
     """Of one function: the best; None as long as there is none."""
     arguments: Sequence[Any] = studies
     if figure.takes == "function":

@@ -143,7 +143,7 @@ class _Thing(NamedTuple):
     """A table or an index: what makes it."""
 
     kind: str
-    made: str | None
+    sql: str | None
 
 
 @cache
@@ -159,14 +159,14 @@ def _declared(version: int) -> dict[str, _Thing]:
 def _things(connection: sqlite3.Connection) -> dict[str, _Thing]:
     rows = connection.execute("select name, type, sql from sqlite_schema limit 100")
     return {
-        name: _Thing(kind, _essence(made) if isinstance(made, str) else None)
-        for name, kind, made in rows
+        name: _Thing(kind, _essence(sql) if isinstance(sql, str) else None)
+        for name, kind, sql in rows
     }
 
 
-def _essence(made: str) -> str:
+def _essence(sql: str) -> str:
     """Without comments and spaces that mean nothing, which differ from version to version."""
-    code = " ".join(re.sub(r"--[^\n]*", "", made).split())
+    code = " ".join(re.sub(r"--[^\n]*", "", sql).split())
     return re.sub(r" ?([(),]) ?", r"\1", code)
 
 

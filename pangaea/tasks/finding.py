@@ -17,7 +17,7 @@ def task(name: Task | str) -> Task:
     if not name.strip():
         raise PangaeaError("a task has a name, such as mnist1d: `pangaea tasks` lists them")
     if ":" in name:
-        return _own(name)
+        return _located(name)
     if (known := built_in(name)) is not None:
         return known
     if name.endswith(".py"):
@@ -46,7 +46,7 @@ def tasks() -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: name != DEFAULT))
 
 
-def _own(name: str) -> Task:
+def _located(name: str) -> Task:
     value = locate(name)
     if not isinstance(value, Task):
         raise PangaeaError(

@@ -8,7 +8,7 @@ from pangaea.errors import PangaeaError
 from pangaea.paper import lines
 from pangaea.paper.contents import experiment
 from pangaea.paper.scales import scale
-from pangaea.paper.standing import Standing, found, standings
+from pangaea.paper.standing import Standing, found_here, standings
 from pangaea.report.paper import every_table, filled, latex, markdown, plain, table
 from tests.study.driving import REPOSITORY
 
@@ -79,9 +79,9 @@ def test_runs_that_the_machine_spoiled_are_none() -> None:
 
 def test_functions_that_the_paper_does_not_have_stand_below() -> None:
     known = runs("alpha*relu(x)*tanh(beta*x)", 72.6, 72.4) + runs("swish", 72.0)
-    (row,) = found(experiment("results"), known)
+    (row,) = found_here(experiment("results"), known)
     assert row.cell.group == "found here"
-    assert found(experiment("results"), runs("softplus(softplus(x))", 50.0, budget=15)) == []
+    assert found_here(experiment("results"), runs("softplus(softplus(x))", 50.0, budget=15)) == []
     assert "found here" in plain(table("results", known))
 
 

@@ -105,10 +105,10 @@ def backward(
     _each(plan, run)
     if not needed[1]:
         return to_x, [None] * len(values)
-    own = sums[0]
+    totals = sums[0]
     if len(sums) > 1:
-        own = [torch.stack(blocks).sum(0) for blocks in zip(*sums, strict=True)]
-    return to_x, [g.movedim(-1, 0) if plan.moved else g for g in own]
+        totals = [torch.stack(blocks).sum(0) for blocks in zip(*sums, strict=True)]
+    return to_x, [g.movedim(-1, 0) if plan.moved else g for g in totals]
 
 
 def _laid(tensor: Tensor, plan: Plan) -> Tensor:

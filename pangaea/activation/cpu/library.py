@@ -103,11 +103,11 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 def _ours(path: Path) -> bool:
     """Is it there, not a link, this user's, and can nobody else write to it?"""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return found.st_uid == os.getuid() and not shared and not stat.S_ISLNK(found.st_mode)
+    shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.getuid() and not shared and not stat.S_ISLNK(status.st_mode)
 
 
 def _declared(kernels: ctypes.CDLL) -> ctypes.CDLL:

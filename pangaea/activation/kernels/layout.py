@@ -50,8 +50,8 @@ def owners(x: Tensor, shape: Sequence[int], whole: int = 1) -> tuple[int, int]:
 
     A single value has so many at a time.
     """
-    own = [d for d, size in enumerate(shape, x.dim() - len(shape)) if size != 1]
-    inner = (x.stride(own[0]) if len(own) == 1 else 1) if own else whole
+    varying = [d for d, size in enumerate(shape, x.dim() - len(shape)) if size != 1]
+    inner = (x.stride(varying[0]) if len(varying) == 1 else 1) if varying else whole
     return inner, math.prod(shape)
 
 

@@ -84,7 +84,7 @@ def statistics(
         tl.store(batches, tl.load(batches) + 1)
 
 
-@triton.jit(do_not_specialize=[*SIZES, "own"])
+@triton.jit(do_not_specialize=[*SIZES, "values"])
 def forward(
     x,
     shortcut,
@@ -92,7 +92,7 @@ def forward(
     norm,
     epsilon,
     parameters,
-    own,
+    values,
     elements,
     steps,
     tiles,
@@ -113,7 +113,7 @@ def forward(
     tile, group, groups, columns, local, span = placed(tiles, width, ROWS, COLUMNS)
     owned = tile * COLUMNS if UNIFORM else columns
     mean, variance, weight, bias = loaded(norm, owned, inner, count)
-    p = loaded(parameters, owned, inner, own)
+    p = loaded(parameters, owned, inner, values)
     scale = weight * tl.rsqrt(variance + epsilon)
     for step in range(group, steps, groups):
         at = step * span
@@ -124,7 +124,7 @@ def forward(
         tl.store(y + at + local, VALUE(z, p), mask=here)
 
 
-@triton.jit(do_not_specialize=[*SIZES, "own"])
+@triton.jit(do_not_specialize=[*SIZES, "values"])
 def backward(
     x,
     shortcut,
@@ -134,7 +134,7 @@ def backward(
     norm,
     epsilon,
     parameters,
-    own,
+    values,
     elements,
     steps,
     tiles,
@@ -157,7 +157,7 @@ def backward(
         s = tl.load(shortcut + at + local, mask=here)
     owned = tile * COLUMNS if UNIFORM else columns
     mean, variance, weight, bias = loaded(norm, owned, inner, count)
-    p = loaded(parameters, owned, inner, own)
+    p = loaded(parameters, owned, inner, values)
     scale = weight * tl.rsqrt(variance + epsilon)
     sums = ()
     for _ in tl.static_range(len(parameters) + 2):

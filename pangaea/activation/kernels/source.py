@@ -97,13 +97,13 @@ def _gradients(steps: Sequence[Step], parameters: int) -> list[str]:
     """Accumulated in reverse, as `program` does."""
     lines: list[str] = []
     reached = {len(steps)}
-    own = ["tl.zeros_like(v0)"] * parameters
+    to_parameters = ["tl.zeros_like(v0)"] * parameters
     for i in range(len(steps), 0, -1):
         if i not in reached:
             continue
         step = steps[i - 1]
         if step.operator is None:
-            own[step.parameter] = f"g{i} * v{step.inputs[0]}"
+            to_parameters[step.parameter] = f"g{i} * v{step.inputs[0]}"
             pulls: Sequence[str] = (f"g{i} * p[{step.parameter}]",)
         else:
             row = OPERATORS[step.operator]
@@ -112,7 +112,7 @@ def _gradients(steps: Sequence[Step], parameters: int) -> list[str]:
             lines.append(f"g{j} = g{j} + {pull}" if j in reached else f"g{j} = {pull}")
             reached.add(j)
     to_x = "g0" if 0 in reached else "tl.zeros_like(v0)"
-    return [*lines, f"return {to_x}, ({''.join(f'{text}, ' for text in own)})"]
+    return [*lines, f"return {to_x}, ({''.join(f'{text}, ' for text in to_parameters)})"]
 
 
 def _names(step: Step) -> dict[str, str]:

@@ -93,8 +93,8 @@ SLOPES: dict[str, tuple[str, ...]] = {
 _ONE, _TWO = "(double x)", "(double a, double b)"
 
 
-def _definition(name: str, arguments: str, body: str, said: str = "") -> str:
-    comment = f"// {said}\n" if said else ""
+def _definition(name: str, arguments: str, body: str, remark: str = "") -> str:
+    comment = f"// {remark}\n" if remark else ""
     lines = [f"    {line}\n" for line in body.strip().splitlines()]
     return f"{comment}static inline double {name}{arguments} {{\n{''.join(lines)}}}\n"
 

@@ -83,8 +83,8 @@ def source(request: Request, imports: str, *parts: str) -> str:
     for line, use in (("import jax\n", "jax."), ("import jax.numpy as jnp", "jnp.")):
         imports = imports if use in text else imports.replace(line, "").strip()
     arrays = "".join(f"\n\n{line}" for line in lists(values.numbers, "jnp.array(%s)"))
-    said = f'"""{function.readable()}"""'
-    return python_source(f"{said}\n\n{imports}{arrays}", needed, value, *parts)
+    docstring = f'"""{function.readable()}"""'
+    return python_source(f"{docstring}\n\n{imports}{arrays}", needed, value, *parts)
 
 
 def function_name(request: Request) -> str:

@@ -90,8 +90,10 @@ def export(request: Request) -> str:
     if request.given and not request.values.shape:
         numbers = ", ".join(f"{name}: {value!r}" for name, value in request.values.numbers.items())
         lines.append(f"with_values = expression.subs({{{numbers}}})")
-    own = "\n".join(lines)
-    needed = used(own, DEFINITIONS)
-    words = set(re.findall(r"\w+", own + "".join(needed)))
+    body = "\n".join(lines)
+    needed = used(body, DEFINITIONS)
+    words = set(re.findall(r"\w+", body + "".join(needed)))
     imports = ", ".join(name for name in _IMPORTED if name in words)
-    return python_source(f'"""{function.readable()}"""\n\nfrom sympy import {imports}', needed, own)
+    return python_source(
+        f'"""{function.readable()}"""\n\nfrom sympy import {imports}', needed, body
+    )

@@ -91,7 +91,7 @@ def _module(request: Request, name: str) -> str:
     head = f"class {request.class_name({'F'})}(nn.Module):\n"
     if not values.numbers:
         return f'{head}    """{formula}"""\n\n{_forward(values, name)}'
-    said = _whose(values) if values.shape else _ANY_SHAPE
+    note = _whose(values) if values.shape else _ANY_SHAPE
     lines = ["    def __init__(self):" if values.shape else "    def __init__(self, shape=()):"]
     lines.append("        super().__init__()")
     for parameter, number in values.numbers.items():
@@ -102,7 +102,7 @@ def _module(request: Request, name: str) -> str:
                 tensor += f".reshape({', '.join(map(str, values.shape))})"
         lines.append(f"        self.{parameter} = nn.Parameter({tensor})")
     start = "\n".join(lines)
-    return f'{head}    """{formula}\n\n    {said}\n    """\n\n{start}\n\n{_forward(values, name)}'
+    return f'{head}    """{formula}\n\n    {note}\n    """\n\n{start}\n\n{_forward(values, name)}'
 
 
 def _whose(values: Values) -> str:
@@ -113,12 +113,12 @@ def _whose(values: Values) -> str:
 
 
 def _forward(values: Values, name: str) -> str:
-    own = [f"self.{parameter}" for parameter in values.numbers]
+    arguments = [f"self.{parameter}" for parameter in values.numbers]
     lines = ["wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x"]
     dim = values.channel_dim
     if dim is not None and dim != -1:
         after = f"(x.ndim - {dim + 1})" if dim > 0 else str(-dim - 1)
         lines.append(f"shape = (-1, *[1] * {after})")
-        own = [f"{parameter}.view(shape)" for parameter in own]
-    lines.append(f"return {name}({', '.join(['wide', *own])}).to(x.dtype)")
+        arguments = [f"{parameter}.view(shape)" for parameter in arguments]
+    lines.append(f"return {name}({', '.join(['wide', *arguments])}).to(x.dtype)")
     return "    def forward(self, x):\n" + "".join(f"        {line}\n" for line in lines)

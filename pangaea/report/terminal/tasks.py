@@ -39,10 +39,10 @@ def footer(tasks: Sequence[dict[str, Any]]) -> str:
     sources = dict.fromkeys(row["seconds_from"] for row in tasks)
     scaled = "; ".join(source for source in sources if source not in (None, HERE))
     units = ", ".join(dict.fromkeys(row["unit"] for row in tasks))
-    said = f"\nBudgets ({units}) and what one run takes with the baseline: in the search, in full."
+    text = f"\nBudgets ({units}) and what one run takes with the baseline: in the search, in full."
     if scaled:
-        said += f" ~: not measured here yet, but on {scaled}. A search or `evaluate` measures it."
-    return f"{said} Data not here is downloaded on first use. pangaea search --task NAME"
+        text += f" ~: not measured here yet, but on {scaled}. A search or `evaluate` measures it."
+    return f"{text} Data not here is downloaded on first use. pangaea search --task NAME"
 
 
 def _takes(row: dict[str, Any]) -> str:
