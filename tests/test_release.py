@@ -56,11 +56,8 @@ def environment(
 ) -> Path:
     """An environment with the wheel and what it asks for, and nothing else."""
     folder = tmp_path_factory.mktemp(request.param)
-    pinned = (ROOT / "constraints.txt").read_text().splitlines()
-    # A looser torch would bring CUDA along, gigabytes of it.
-    versions = [line for line in pinned if line.startswith("torch==")]
-    if request.param == "lowest":
-        versions += [lowest(needed) for needed in PROJECT["dependencies"] if "torch" not in needed]
+    # Torch brings CUDA along, gigabytes of it: this is for a release, not for every change.
+    versions = map(lowest, PROJECT["dependencies"]) if request.param == "lowest" else ()
     (folder / "versions.txt").write_text("\n".join(versions))
     venv.create(folder / "env", with_pip=True)
     (wheel,) = dist.glob("*.whl")
