@@ -17,11 +17,12 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import torch
 from scipy.optimize import nnls
 from scipy.stats import spearmanr
 
 import pangaea as pg
-from pangaea.activation.cost import seconds
+from pangaea.activation.module import Activation
 from pangaea.evolution.creation import initial, parameterized
 from pangaea.evolution.mutations import mutate
 from pangaea.functions.catalog import LEARNABLE
@@ -29,6 +30,8 @@ from pangaea.functions.cost import CALL, steps
 from pangaea.functions.operators import OPERATORS
 
 FUNCTIONS = 400
+SHAPE = (64, 32, 32)  # 65,536 numbers: some ten times as long as the call itself
+REPEATS = 7
 
 
 def functions() -> list[str]:
@@ -44,6 +47,27 @@ def functions() -> list[str]:
             _, form = mutate(form, rng)
         texts.append(str(parameterized(form, rng)))
     return list(dict.fromkeys(str(pg.parse(text)) for text in texts))
+
+
+def seconds(function: str) -> float:
+    """The least of several passes; time that neighbours take does not count."""
+    act = Activation(function, shape=SHAPE[1])
+    x = torch.linspace(-3, 3, 65_536).view(SHAPE).requires_grad_()
+    gradient = torch.ones(SHAPE)
+
+    def once() -> float:
+        started = time.thread_time()
+        y = act(x)
+        if y.requires_grad:  # a constant has no slope
+            y.backward(gradient)
+        return time.thread_time() - started
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return min(once() for _ in range(REPEATS))
+    finally:
+        torch.set_num_threads(threads)
 
 
 def measured(before: Path, minutes: float) -> tuple[dict[str, float], int]:

@@ -173,6 +173,11 @@ WORST: dict[str, tuple[str, str]] = {
         "update results set detail = replace(hex(zeroblob(3000000)), '00', 'x') where run = 6",
         "the detail of run 6 is 'xxxx",
     ),
+    "a text of millions behind a zero": (
+        "update results set detail = char(0) || replace(hex(zeroblob(3000000)), '00', 'x')"
+        " where run = 6",
+        r"the detail of run 6 is '\x00xxxx",
+    ),
     "a value of many millions": (
         "update curves set curves = hex(zeroblob(20000000))"
         " where run = (select max(run) from curves)",

@@ -12,7 +12,7 @@ import pytest
 import pangaea as pg
 from pangaea import system
 from pangaea.errors import PangaeaError
-from pangaea.study.file import Lock
+from pangaea.study.lock import Lock
 from pangaea.workers import cluster
 
 SENTENCE = "Linux and macOS, not on Windows"

@@ -83,7 +83,7 @@ def _fixed(module: nn.Module, arguments: Arguments) -> dict[str, Any]:
     for name, value in constants[0].items():
         if not isinstance(value, PLAIN):
             raise UntraceableError(f"its argument {name} is a {type(value).__name__}")
-    if any(other != constants[0] for other in constants):
+    if any(constant != constants[0] for constant in constants):
         raise UntraceableError("it is called with different arguments in one pass")
     return constants[0]
 

@@ -78,3 +78,8 @@ def cost(function: str) -> float:
     if function in LEARNABLE:
         return float(COSTS[function])
     return float(COSTS[CALL] + sum(map(COSTS.__getitem__, steps(parse(function)))))
+
+
+def relative(function: str, baseline: str) -> float:
+    """How many times as much as the baseline it costs."""
+    return cost(function) / cost(baseline)

@@ -1,7 +1,7 @@
 """The best function at every cost: what nothing as cheap is better than."""
 
 from pangaea.errors import PangaeaError
-from pangaea.functions.cost import cost
+from pangaea.functions.cost import relative
 from pangaea.report import texts
 from pangaea.report.records import Row, Snapshot
 
@@ -52,7 +52,7 @@ def _plain(row: Row) -> Row:
 def times(study: Snapshot, function: str) -> float | None:
     """A function's cost in times of the baseline's; None if it is not one of this version's."""
     try:
-        return cost(function) / cost(study.baseline)
+        return relative(function, study.baseline)
     except PangaeaError:
         return None
 

@@ -7,7 +7,6 @@ number may read. A change is on the disk (`synchronous=FULL`) before anything fo
 import contextlib
 import os
 import shutil
-import socket
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +15,8 @@ from pangaea import system
 from pangaea.errors import PangaeaError
 from pangaea.files import replacing
 from pangaea.study import migration, schema
-from pangaea.study.saving import Identity, Written, identity, resume_command
+from pangaea.study.lock import Lock, beside, guarded
+from pangaea.study.saving import resume_command
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
 # A candidate of the default task changes seven pages: 1,000 of them, as many as a search tries by
@@ -63,14 +63,14 @@ def _check_folder(path: Path) -> None:
         raise PangaeaError(f"the folder {path.parent} does not exist: make it, or choose another")
 
 
-def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connection, "Lock"]:
+def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connection, Lock]:
     """A new file, there at once and whole, or not at all; and the right to write it."""
     _check_folder(path)
     lock = Lock(path)
-    aside = _beside(path, ".new")
+    aside = beside(path, ".new")
     try:
         check_free(path)
-        for left in (_beside(path, "-wal"), _beside(path, "-journal")):
+        for left in (beside(path, "-wal"), beside(path, "-journal")):
             if left.exists():
                 raise PangaeaError(
                     f"{left} is left of a study that was moved or deleted: bring the two together "
@@ -94,7 +94,7 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
         raise
 
 
-def write(path: Path) -> tuple[Path, sqlite3.Connection, "Lock"]:
+def write(path: Path) -> tuple[Path, sqlite3.Connection, Lock]:
     """An existing study to go on with, and the right to write it; an earlier one is migrated."""
     read(path).close()
     lock = Lock(path)
@@ -135,10 +135,10 @@ def _reading(path: Path) -> sqlite3.Connection:
         try:
             return _identified(path, "mode=ro")
         except sqlite3.OperationalError:
-            if _beside(path, "-journal").exists():
+            if beside(path, "-journal").exists():
                 # A driver was killed in the middle of a change: SQLite takes it back first.
                 return _identified(path, "mode=rw")
-            wal = _beside(path, "-wal")
+            wal = beside(path, "-wal")
             if wal.exists() and wal.stat().st_size:
                 raise
             # A study from a read-only folder: nobody writes, so nothing needs to be shared.
@@ -172,69 +172,6 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("rollback")
             raise
-
-
-_GUARDED: set[Identity] = set()  # the studies that this process writes
-
-
-class Lock:
-    """Held by the driver of a study; the kernel lets go of it when the process dies."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = _beside(path, ".lock")
-        self._study = path
-        self._written: Written | None = None
-        try:
-            while not self._taken(path):
-                pass
-            os.ftruncate(self._file, 0)
-            os.write(self._file, f"process {os.getpid()} on {socket.gethostname()}".encode())
-        except OSError as error:
-            with contextlib.suppress(OSError, AttributeError):  # it may not even be open
-                os.close(self._file)
-                self.path.unlink()
-            raise PangaeaError(
-                f"{self.path} cannot be written: {error.strerror}; a search needs a folder it may "
-                "write to"
-            ) from None
-
-    def _taken(self, path: Path) -> bool:
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            system.lock(self._file)
-        except BlockingIOError:
-            owner = os.read(self._file, 200).decode(errors="replace") or "another process"
-            os.close(self._file)
-            raise PangaeaError(
-                f"{path} is being searched by {owner}: wait for it, or stop it first"
-            ) from None
-        # Its last owner may have removed it between the two calls: then it guards nothing.
-        with contextlib.suppress(FileNotFoundError):
-            if self.path.stat().st_ino == os.fstat(self._file).st_ino:
-                return True
-        os.close(self._file)
-        return False
-
-    def guard(self, connection: sqlite3.Connection) -> None:
-        """From here on this process writes the file that is there now."""
-        self._written = Written(self._study, connection)
-        _GUARDED.add(self._written.identity)
-
-    @property
-    def written(self) -> Written:
-        assert self._written is not None
-        return self._written
-
-    def release(self) -> None:
-        if self._written is not None:
-            _GUARDED.discard(self._written.identity)
-        with contextlib.suppress(OSError):
-            self.path.unlink()
-        os.close(self._file)
-
-
-def _beside(path: Path, end: str) -> Path:
-    return path.with_name(path.name + end)
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
@@ -278,7 +215,7 @@ def _log(connection: sqlite3.Connection, path: Path) -> None:
 
 def recognized(path: Path) -> bool:
     """By the file's first bytes: SQLite would put its log beside what is somebody else's."""
-    if identity(path) in _GUARDED:  # to close it would release the locks that SQLite has on it
+    if guarded(path):  # to close it would release the locks that SQLite has on it
         return True
     try:
         with path.open("rb") as stream:
@@ -332,7 +269,7 @@ def _migrate(path: Path) -> None:
         old.execute("pragma wal_checkpoint(truncate)")
         old.execute("pragma journal_mode=delete")
         version = old.execute("pragma user_version").fetchone()[0]
-        kept, aside = _beside(path, f".schema-{version}"), _beside(path, ".new")
+        kept, aside = beside(path, f".schema-{version}"), beside(path, ".new")
         aside.unlink(missing_ok=True)
         with contextlib.closing(_migrated(old, path)) as memory:
             with contextlib.closing(_connect(aside, "mode=rwc")) as new:

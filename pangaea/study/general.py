@@ -88,8 +88,8 @@ def general(
         )
         rows = _rows(_scores(study, on), on, taken)
         scopes = {member.function: member.scope for member in pool}
-        chosen = [_Member(r["function"], scopes[r["function"]]) for r in rows if r["general"]]
-        all_runs.complete(_tests(chosen, on, tests))
+        members = [_Member(r["function"], scopes[r["function"]]) for r in rows if r["general"]]
+        all_runs.complete(_tests(members, on, tests))
         all_runs.clear()
         return _with_tests(rows, study, on)
 
@@ -115,14 +115,14 @@ def _wanted(name: str, task: Task, member: _Member, seed: int, stage: Stage = GE
     )
 
 
-def _tests(chosen: Sequence[_Member], on: Mapping[str, Task], tests: int) -> list[Wanted]:
+def _tests(members: Sequence[_Member], on: Mapping[str, Task], tests: int) -> list[Wanted]:
     """The general functions and the baseline on every task, with seeds of their own."""
     return [
         _wanted(name, task, member, seed, TEST)
         for name, task in on.items()
-        for member in (_Member(task.baseline, None), *chosen)
+        for member in (_Member(task.baseline, None), *members)
         for seed in own_seeds(0, f"test/{name}/{member.function}", tests)
-        if chosen
+        if members
     ]
 
 

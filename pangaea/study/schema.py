@@ -227,7 +227,9 @@ def _rule(name: str, kind: str) -> str:
     if kind == "INTEGER":
         return f"typeof({name}) = 'integer'"
     text = f"{name} >= '' and {name} < x''"
-    return f"({text})" if name in _JSON else f"({text} and length({name}) <= {LONGEST})"
+    return (
+        f"({text})" if name in _JSON else f"({text} and length(cast({name} as blob)) <= {LONGEST})"
+    )
 
 
 def _shown(value: object) -> str:

@@ -10,6 +10,7 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.strategies import strategy
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
+from pangaea.functions.cost import relative
 from pangaea.functions.expression import Function
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
@@ -132,11 +133,8 @@ class Search:
         return proposal
 
     def _too_dear(self, function: Function) -> bool:
-        if self.settings.cost is None:
-            return False
-        from pangaea.activation.cost import relative  # only who limits costs waits for torch
-
-        return relative(str(function), self.study.baseline) > self.settings.cost
+        most = self.settings.cost
+        return most is not None and relative(str(function), self.study.baseline) > most
 
     def _note(self, run: Run, result: Result) -> None:
         """Let the strategy see a result."""

@@ -45,7 +45,9 @@ class Settings(Declared):
         None, "None of these operators: bessel_i0e,bessel_i1e.", several=True
     )
     cost: float | None = setting(
-        None, "Most that a function may cost, in times of the baseline, as measured alone.", above=0
+        None,
+        "Most that a function may cost, in times of the baseline: its operators, added up.",
+        above=0,
     )
     scope: str | None = setting(
         None, "Where parameters are shared. Default: the paper's choice.", names=lambda: SCOPES

@@ -15,6 +15,7 @@ from pangaea.evolution.trials import Measured, Trial, mean_score
 from pangaea.study import file, schema
 from pangaea.study.about import about as read_about
 from pangaea.study.about import plain, versions
+from pangaea.study.lock import Lock
 from pangaea.study.saving import lost, overwritten
 from pangaea.study.settings import Settings
 from pangaea.study.stages import BASELINE, PROPOSED, RERANK, RERANKED, SEARCH, TEST, TESTED
@@ -59,7 +60,7 @@ class Run(NamedTuple):
 class Study:
     """Reads a study; a driver, which holds the lock, also writes it."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: file.Lock | None) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
         self.path = path
         self._connection = connection
         self._lock = lock

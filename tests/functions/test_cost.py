@@ -7,7 +7,7 @@ import pytest
 
 from pangaea.errors import ParseError
 from pangaea.functions.catalog import LEARNABLE
-from pangaea.functions.cost import CALL, COSTS, PARAMETER, cost, steps
+from pangaea.functions.cost import CALL, COSTS, PARAMETER, cost, relative, steps
 from pangaea.functions.operators import OPERATORS
 from pangaea.functions.parser import parse
 
@@ -40,3 +40,17 @@ def test_every_kind_of_function_has_a_cost() -> None:
 def test_what_is_no_function_has_none() -> None:
     with pytest.raises(ParseError):
         cost("nonsense(x)")
+
+
+def test_a_function_costs_as_much_as_itself() -> None:
+    assert relative("swish(x)", "swish(x)") == 1
+
+
+@pytest.mark.parametrize("function", ["pow(alpha*x, tanh(x))", "bessel_i0e(erf(beta*x))"])
+def test_special_functions_cost_more_than_a_sign(function: str) -> None:
+    assert relative(function, "relu(x)") > 1.5
+
+
+@pytest.mark.parametrize("function", ["one(x)", "x", "prelu", "alpha*x"])
+def test_every_kind_of_function_costs_something_beside_another(function: str) -> None:
+    assert relative(function, "relu(x)") > 0

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pangaea.activation import cost as costing
 from pangaea.errors import PangaeaError
 from pangaea.evolution.strategies import Strategy, strategies
 from pangaea.evolution.strategies.evolution import Settings
@@ -233,7 +232,7 @@ def test_functions_that_cost_too_much_are_not_tried(
         return Proposal(parse(drawn[-1]), None, "initial")
 
     costs = {"exp(x)": 1.9, "erf(x)": 2.1}
-    monkeypatch.setattr(costing, "relative", lambda text, baseline: costs.get(text, 5.0))
+    monkeypatch.setattr(module, "relative", lambda text, baseline: costs.get(text, 5.0))
     proposing(monkeypatch, propose)
     with created(path, **SMALL | {"candidates": 3, "cost": 2.0}) as study:
         rows = run(study)

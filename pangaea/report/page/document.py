@@ -39,16 +39,21 @@ def document(studies: Sequence[Snapshot], *, live: bool = False) -> str:
     }
     about = headline(studies[0])
     title = about["function"] or studies[0].name
-    parts = {
+    plain = html.escape(f"{title}: {about['sentence']}")
+    return filled("page.html", title, script(), data, plain=plain)
+
+
+def filled(body: str, title: str, script: str, data: Any, **more: str) -> str:
+    """One HTML document that needs nothing else: this body with a script and what it shows."""
+    parts = more | {
         "title": html.escape(f"{title} · pangaea"),
-        "plain": html.escape(f"{title}: {about['sentence']}"),
         "style": part("page.css"),
         "plotly": part("plotly-basic.min.js"),
-        "script": script(),
+        "script": script,
         "data": embedded(data),
-        "policy": html.escape(policy(script())),
+        "policy": html.escape(policy(script)),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], part("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], part("head.html") + part(body))
 
 
 def report(study: Snapshot, together: Sequence[Snapshot], since: int = 0) -> dict[str, Any]:

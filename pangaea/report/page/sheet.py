@@ -1,12 +1,11 @@
 """A page of figures alone, under a title and a few sentences."""
 
 import html
-import re
 from collections.abc import Sequence
 
 from pangaea.report.figures import theme
 from pangaea.report.figures.theme import Spec
-from pangaea.report.page.document import embedded, part, policy
+from pangaea.report.page.document import filled, part
 
 
 def sheet(title: str, notes: Sequence[str], figures: Sequence[Spec]) -> str:
@@ -18,13 +17,5 @@ def sheet(title: str, notes: Sequence[str], figures: Sequence[Spec]) -> str:
         about["span"] = "half" if len(figures) > 1 else ""
     script = part("figures.js") + "\n" + part("sheet.js")
     data = {"figures": figures, "light": theme.template(), "dark": theme.template(dark=True)}
-    parts = {
-        "title": html.escape(title),
-        "notes": "".join(f"<p>{html.escape(note)}</p>" for note in notes),
-        "style": part("page.css"),
-        "plotly": part("plotly-basic.min.js"),
-        "script": script,
-        "data": embedded(data),
-        "policy": html.escape(policy(script)),
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], part("sheet.html"))
+    paragraphs = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    return filled("sheet.html", title, script, data, heading=html.escape(title), notes=paragraphs)
