@@ -163,7 +163,7 @@ _UNARY = (
     unary(
         "relu",
         lambda x: scalar.maximum(x, 0.0),
-        lambda x: 1.0 if x > 0 else 0.0 * x,
+        lambda x: 1.0 if x > 0 else 0.0 if x == x else x,
         "relu",
         r"\mathrm{ReLU}",
     ),

@@ -156,6 +156,7 @@ def test_people_have_names_for_the_fixed_baselines() -> None:
     assert spelled("gelu") == "GELU"
     assert spelled("max(x, tanh(x))") == "max(x, tanh(x))"
     assert spelled("prelu") == "PReLU"
+    assert [spelled(name).lower() for name in LEARNABLE] == [*LEARNABLE]
 
 
 def test_several_functions_are_a_text_with_commas_between_them() -> None:

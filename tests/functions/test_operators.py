@@ -3,7 +3,9 @@
 import math
 
 import mpmath
+import numpy as np
 import pytest
+from matplotlib.mathtext import MathTextParser
 
 from pangaea.functions.expression import Expression, Function, X
 from pangaea.functions.operators import (
@@ -88,6 +90,29 @@ def test_nothing_overflows_on_the_way() -> None:
             assert math.isfinite(row.slopes(x)[0]), name
 
 
+@pytest.mark.parametrize("name", [name for name in OPERATORS if OPERATORS[name].arity == 1])
+@pytest.mark.parametrize("side", [1, -1])
+def test_what_levels_off_has_its_limit_at_infinity(name: str, side: int) -> None:
+    row, levelled = OPERATORS[name], 0
+    for measure in (row.value, lambda x: row.slopes(x)[0]):
+        far = measure(side * 1e30)
+        if abs(far) < 2:
+            levelled += 1
+            assert measure(side * math.inf) == pytest.approx(far, abs=1e-12)
+    assert levelled or abs(row.value(side * math.inf)) == math.inf
+
+
+@pytest.mark.parametrize("base", [0.0, 0.5, 2.0, 1e300, math.inf])
+@pytest.mark.parametrize("exponent", [-1e3, -3.0, -2.0, -0.3, 0.0, 0.3, 2.0, 3.0, 1e3])
+def test_powers_are_those_of_c_where_they_overflow_too(base: float, exponent: float) -> None:
+    for signed in (base, -base):
+        with np.errstate(all="ignore"):
+            truth = float(np.power(signed, exponent))
+        power = OPERATORS["pow"].value(signed, exponent)
+        assert power == pytest.approx(truth, rel=1e-15, nan_ok=True)
+        assert math.isnan(truth) or math.copysign(1, power) == math.copysign(1, truth)
+
+
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("x", [1e-9, 0.3, 2.0, 7.0, 29.9, 30.1, 45.0, 1e5])
 def test_bessel_functions_agree_with_mpmath(order: int, x: float) -> None:
@@ -111,6 +136,11 @@ def test_every_operator_has_a_text_and_latex_of_its_arity(name: str) -> None:
         assert style.template.count("%s") == (0 if name in ("zero", "one") else row.arity)
     assert f.readable()
     assert f.latex().count("{") == f.latex().count("}")
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_latex_uses_only_commands_that_exist(name: str) -> None:
+    MathTextParser("path").parse(f"${OPERATORS[name].latex_formula()}$")
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATORS if OPERATORS[name].arity == 1])

@@ -106,6 +106,8 @@ HOSTILE = [
     "relu relu(x)",
     "log(x)",
     "log(alpha*sigmoid(x))",
+    "log(1*exp(x))",
+    "log(exp(x) + x)",
     "sin(x)",
     "e",
     "e*x",
@@ -243,6 +245,23 @@ def test_the_bounds_are_reached_and_not_exceeded() -> None:
     with pytest.raises(ParseError, match="256 nodes"):
         parse(f"max(max({wide},x),x)")
     assert parse("x" + " " * (MAX_BYTES - 1)) == parse("x")
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("x + log(x)", 4),
+        ("x + sin(x)", 4),
+        ("x·(x + 7)", 7),
+        ("max(x, x, x)", 8),
+        ("x + α·α·x", 6),
+        ("relu(x", 6),
+    ],
+)
+def test_errors_point_at_what_is_wrong(text: str, position: int) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert caught.value.position == position
 
 
 def test_errors_suggest_the_name_that_was_meant() -> None:

@@ -1,12 +1,34 @@
 """Functions as text: canonical round-trips exactly, readable means the same."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 from pangaea.functions.catalog import catalog, parse
 from pangaea.functions.equivalence import equivalent
-from pangaea.functions.expression import Function
+from pangaea.functions.expression import Expression, Function, X
+from pangaea.functions.operators import OPERATORS
 from tests.strategies import functions
+
+
+def plain(latex: str) -> str:
+    """LaTeX as a text that people write."""
+    text = re.sub(r"\\mathrm\{(.*?)\}", r"\1", latex.replace(r"\_", "_"))
+    for command, sign in {
+        r"\left|": "abs(",
+        r"\right|": ")",
+        r"\left(": "(",
+        r"\right)": ")",
+        r"\{": "(",
+        r"\}": ")",
+        r"\cdot": "*",
+    }.items():
+        text = text.replace(command, sign)
+    while "{" in text:  # innermost first
+        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
+        text = re.sub(r"(?<!\\frac)(?<!\})\{([^{}]*)\}(?!\{)", r"(\1)", text)
+    return re.sub(r"(alpha|beta|gamma) ([01])", r"\1*\2", text).replace("\\", "")
 
 
 @given(functions())
@@ -18,6 +40,23 @@ def test_canonical_text_round_trips_exactly(f: Function) -> None:
 @given(functions())
 def test_readable_text_reads_as_the_same_function(f: Function) -> None:
     assert equivalent(parse(f.readable()), f)
+
+
+@given(functions())
+def test_latex_reads_as_the_same_function(f: Function) -> None:
+    g = parse(plain(f.latex()))
+    assume(len(g.parameters) == len(f.parameters))  # none is lost in a constant's input
+    assert equivalent(g, f)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_formulas_of_an_operator_read_as_the_operator(name: str) -> None:
+    row = OPERATORS[name]
+    f = Function(Expression(name, (X,) * row.arity))
+    readable = row.formula().replace("₁", "").replace("₂", "")
+    latex = row.latex_formula().replace("_1", "").replace("_2", "")
+    for text in (readable, plain(latex), f.readable(), plain(f.latex())):
+        assert equivalent(parse(text), f)
 
 
 @pytest.mark.parametrize(
