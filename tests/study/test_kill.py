@@ -96,11 +96,12 @@ class Campaign:
 
 
 def workers_of(driver: Driver) -> list[psutil.Process]:
+    """All its processes but multiprocessing's: dask gives its own other names with setproctitle."""
     try:
         return [
             process
             for process in psutil.Process(driver.pid).children()
-            if "spawn_main" in " ".join(process.cmdline())
+            if "resource_tracker" not in " ".join(process.cmdline())
         ]
     except psutil.NoSuchProcess:  # one of them ended in this very moment
         return []
