@@ -213,6 +213,10 @@ WORST: dict[str, tuple[str, str]] = {
         "update about set value = 'nan' where name = 'created'",
         "its created: ValueError: nan is at no time that a calendar has",
     ),
+    "a time beyond the calendar": (
+        "update about set value = '1e20' where name = 'created'",
+        "its created: ValueError: 1e+20 is at no time that a calendar has",
+    ),
     "no versions": ("delete from about where name = 'versions'", "it has no entry 'versions'"),
     "deep values": (
         "update results set measured = replace(hex(zeroblob(200000)), '00', '[') where run = 4",

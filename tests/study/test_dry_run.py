@@ -179,10 +179,10 @@ def test_how_long_it_will_take_follows_from_the_runs(path: Path) -> None:
 
     watch = Notes()
     on = Timed("mine", error, goal=GOAL, budgets={"search": 2, "full": 4})
-    searched(on, path, watch=watch, candidates=7, runs=5).close()
-    # 7 candidates and 3 baselines; 20 and 20 runs of twice the budget: 90 times 0.3 s.
+    searched(on, path, watch=watch, candidates=7, runs=5, against="swish, prelu").close()
+    # 7 candidates and 3 baselines; 20 and 30 runs of twice the budget: 110 times 0.3 s.
     assert watch.notes == [
-        "the dry run found nothing wrong with mine; the search will take about 27 seconds on "
+        "the dry run found nothing wrong with mine; the search will take about 33 seconds on "
         "1 worker"
     ]
 

@@ -67,6 +67,11 @@ def test_the_paper_s_three_reasons_discard(tmp_path: Path, prepared: list[str]) 
         "asinh(cosh(x))": None,
     }
     assert [row["general"] for row in rows] == [True, True, *[False] * 5]
+    # Of one goal, so they are averaged as they are: the best first, as well in what is discarded.
+    assert [row["function"] for row in rows][:5] == [
+        *("erf(softplus(x))", "asinh(cosh(x))"),
+        *("atan(square(x))", "elu(sinh(x))", "tanh(swish(x))"),
+    ]
 
 
 def test_a_failed_run_counts_as_the_task_s_chance(tmp_path: Path) -> None:

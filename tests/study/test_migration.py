@@ -79,6 +79,7 @@ def test_a_study_of_schema_1_is_shown_and_left_as_it_is(old: Path) -> None:
         assert (said.get("population"), said.get("sample"), said.get("threshold")) == (4, 2, 20.0)
         assert (study.goal, study.baseline) == (task("mnist1d").goal, "relu(x)")
         assert study.task["budgets"] == {"search": 20, "full": 40}
+        assert study.task["recipe"]["epochs"] == 40
         assert [row["number"] for row in study.best(3)] == [9, 7, 10]
         assert study.best(1)[0]["function"] == "alpha*softsign(beta*x)"
         assert study.baseline_score == pytest.approx(65.141, abs=1e-3)

@@ -378,6 +378,7 @@ def test_no_two_runs_share_a_seed_between_functions_or_stages(path: Path, promot
     assert {row["stage"] for row in runs} == {*STAGES} - {"general", "evaluation", "paper"}
     assert len(runs) == 3 + 60 + 20 + 16
     assert len({row["seed"] for row in runs}) == len(runs)
+    assert all(0 <= row["seed"] < 2**31 for row in runs)  # what any generator takes
 
 
 def test_common_seeds_are_shared_by_what_is_compared_and_by_no_test(

@@ -4,6 +4,7 @@ import gc
 import signal
 import sqlite3
 import statistics
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pangaea.evolution.ranking import top
 from pangaea.evolution.trials import Measured
 from pangaea.functions.equivalence import equivalent
 from pangaea.functions.parser import parse
+from pangaea.study import about
 from pangaea.study.stages import PROPOSED, STAGES
 from pangaea.study.study import Run, Study, open_study
 from pangaea.tasks.goal import minimize
@@ -55,8 +57,22 @@ def test_a_study_remembers_what_it_was_told(path: Path) -> None:
         assert told(again) == before
         said = again.settings
         assert (said.seed, said.timeout, said.scope, said.precision) == (3, 2.5, "layer", "bf16")
-        assert {"python", "pangaea", "torch", "numpy", "distributed", "sqlite"} <= {*again.versions}
+        assert {"python", "platform", "pangaea", "torch", "sqlite"} <= {*again.versions}
         assert (again.goal, again.baseline) == (LOSS, "relu(x)")
+
+
+def test_a_package_that_is_missing_hides_no_other(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_scipy(package: str) -> str:
+        if package == "scipy":
+            raise PackageNotFoundError
+        return f"{package}'s"
+
+    monkeypatch.setattr(about, "version", without_scipy)
+    with created(path) as study:
+        assert "scipy" not in study.versions
+        assert (study.versions["numpy"], study.versions["dask"]) == ("numpy's", "dask's")
 
 
 def test_a_reader_cannot_write(study: Study) -> None:
