@@ -192,6 +192,7 @@ def test_how_long_it_will_take_follows_from_the_runs(path: Path) -> None:
     [
         (0.1, "about 1 second"),
         (80, "about 80 seconds"),
+        (90, "about 2 minutes"),
         (700, "about 12 minutes"),
         (3600 * 5 - 1, "about 5 hours"),
         (3600 * 24 * 3, "about 3 days"),

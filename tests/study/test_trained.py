@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 import pangaea as pg
 from pangaea.errors import PangaeaError
 from pangaea.study.trained import by_layer, recorded
+from tests.study.making import candidate, created
 from tests.study_maker import Maker
 
 TEXT = "alpha*swish(beta*x)"
@@ -36,6 +38,19 @@ def test_a_candidate_starts_where_its_longest_training_ended(study: pg.Study) ->
         assert torch.equal(getattr(act, name), torch.full((3,), fmean(ends[name])))
     third = study.activation(1, layer=3, scope="layer")
     assert third.alpha.item() == pytest.approx(ends["alpha"][2])
+
+
+@pytest.mark.parametrize(
+    ("counts", "mean"),
+    [([1, 3], 3.5), ([0, 3], 3.0), ([3], 3.0), (["many", 3], 3.0), (None, 3.0)],
+)
+def test_a_mean_is_over_the_whole_network_where_it_is_known_how_large_its_layers_are(
+    path: Path, counts: list[Any] | None, mean: float
+) -> None:
+    curves = {"parameters": {"alpha": [[1.0, 1.0], [2.0, 4.0]]}, "counts": counts}
+    with created(path) as study:
+        candidate(study, 1, "alpha*tanh(x)", score=70.0, curves=curves)
+        assert study.activation(1, scope="layer").alpha.item() == mean
 
 
 def test_without_a_number_it_is_the_best(study: pg.Study) -> None:
