@@ -1,0 +1,36 @@
+"""`thrifty`, with a choice among several children: the one whose parameters can bend it most.
+
+On the default task 31% of the 423 functions that their parameters bend by 0.8 to 3 times their
+spread scored above 79 with the full budget, and 6% of the 4,367 others (`pg.bench()`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from pangaea.evolution.freedom import freedom
+from pangaea.evolution.strategies import evolution, thrifty
+from pangaea.evolution.trials import Proposal, Trial
+from pangaea.settings import setting
+
+_ENOUGH = 3.0  # in a function's spread: beyond it, the function is hardly there
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(evolution.Settings):
+    """Those of evolution, and how choosy it is."""
+
+    children: int = setting(5, "Children of which one is trained.", least=1, most=99)
+    unscreened: float = setting(0.25, "What part is taken as it comes.", least=0, most=1)
+
+
+def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal:
+    """What thrifty proposes, or the freest of several such."""
+    count = 1 if rng.random() < settings.unscreened else settings.children
+    children = [thrifty.propose(trials, rng, settings) for _ in range(count)]
+    return max(children, key=_promise)
+
+
+def _promise(child: Proposal) -> float:
+    free = freedom(str(child.function))
+    return free if free < _ENOUGH else 0.0
