@@ -1,10 +1,11 @@
 """Which strategy finds the better function for the same training? Whole searches, side by side.
 
-    python benchmarks/strategies.py FOLDER --arms evolution,thrifty --searches 16 --minutes 10
+    python benchmarks/strategies.py FOLDER --arms evolution thrifty choosy --searches 16
     python benchmarks/strategies.py FOLDER --report results/strategies.json
 
-An arm is a strategy, with settings of its own after a colon: `thrifty:population=10;sample=3`. The
-unit is the search: one core each, the function that it puts first is tested with ten fresh seeds.
+An arm is a strategy, with settings of its own after a colon: `'thrifty:sample=3;rounds="8,4,2"'`.
+The unit is the search: one core each, and the function that it puts first is tested with ten fresh
+seeds.
 Searches are studies in the folder, so that what is cut off goes on; the arms take turns, so that
 what is finished is balanced.
 """
@@ -14,6 +15,8 @@ import json
 import multiprocessing
 import os
 import platform
+import re
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -41,7 +44,7 @@ def settings(arm: str) -> dict[str, Any]:
 
 
 def stem(arm: str, search: int) -> str:
-    return f"{arm.translate(str.maketrans(':;=', '---'))}.{search}"
+    return f"{re.sub('[^a-z0-9.]+', '-', arm)}.{search}"
 
 
 def searched(folder: Path, task: str, epochs: int | None, job: tuple[str, int]) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def searched(folder: Path, task: str, epochs: int | None, job: tuple[str, int]) 
     tested = pg.evaluate(
         best["function"], task, TEST_RUNS, seed=FRESH + number, epochs=epochs, precision="fp32"
     )
-    believed = best["score"] if best["reranked"] is None else best["reranked"]
+    believed = best["believed"]
     row = {
         "arm": arm,
         "search": number,
@@ -172,7 +175,7 @@ def finished(folder: Path) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--arms", default="evolution,thrifty")
+    parser.add_argument("--arms", nargs="+", default=["evolution", "thrifty", "choosy"])
     parser.add_argument("--searches", type=int, default=15, help="of each arm")
     parser.add_argument("--first", type=int, default=0, help="the first search's seed")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
@@ -182,7 +185,8 @@ def main() -> None:
     parser.add_argument("--report", type=Path, help="write what the searches say, and search not")
     options = parser.parse_args()
     if options.report:
-        about = {"command": f"python benchmarks/strategies.py FOLDER --arms {options.arms}"}
+        arms = shlex.join(options.arms)
+        about = {"command": f"python benchmarks/strategies.py FOLDER --arms {arms}"}
         body = about | report(finished(options.folder))
         options.report.write_text(json.dumps(body, indent=1) + "\n")
         for arm, row in body["arms"].items():
@@ -192,9 +196,7 @@ def main() -> None:
         return
     options.folder.mkdir(parents=True, exist_ok=True)
     pg.task(options.task).prepare()
-    jobs = [
-        (arm, options.first + k) for k in range(options.searches) for arm in options.arms.split(",")
-    ]
+    jobs = [(arm, options.first + k) for k in range(options.searches) for arm in options.arms]
     run_all(options.folder, options.task, jobs, options)
 
 

@@ -11,7 +11,7 @@ from pangaea.evolution.strategies import strategy
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
 from pangaea.functions.expression import Function
 from pangaea.study.settings import flat
-from pangaea.study.stages import RERANKED, TESTED
+from pangaea.study.stages import BEST, TESTED
 from pangaea.study.study import Study, Wanted
 from pangaea.tasks.goal import Goal, maximize, minimize
 
@@ -112,7 +112,7 @@ class Maker:
     def judge(self) -> None:
         """Rerank and test, as far as the settings say."""
         with self.study.transaction():
-            for row in self.study.best(RERANKED):
+            for row in self.study.best(BEST):
                 for seed in range(2):
                     self.run("rerank", row["number"], row["function"], seed, 74.0)
         with self.study.transaction():

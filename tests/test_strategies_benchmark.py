@@ -41,11 +41,13 @@ def test_the_published_figures_are_those_of_the_published_rows() -> None:
 
 
 def test_a_search_of_each_arm_is_tested_and_not_made_twice(tmp_path: Path) -> None:
-    arms = "random-search:candidates=2;budget=1;rerank=false,evolution:candidates=2;budget=1"
-    arms += ";population=2;sample=1;rerank=false"
+    arms = [
+        "random-search:candidates=2;budget=1;rerank=false",
+        "evolution:candidates=2;budget=1;population=2;sample=1;rerank=false",
+    ]
     command = [
         *(sys.executable, str(REPOSITORY / "benchmarks/strategies.py"), str(tmp_path)),
-        *("--arms", arms, "--searches", "1", "--processes", "1", "--epochs", "1"),
+        *("--arms", *arms, "--searches", "1", "--processes", "1", "--epochs", "1"),
     ]
     subprocess.run(command, check=True, timeout=300, cwd=REPOSITORY)
     rows = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]

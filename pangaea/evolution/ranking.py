@@ -1,7 +1,9 @@
 """Which functions are worth more runs: the best of the trials, and the best of several tasks."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
+from statistics import fmean
 
 from pangaea.evolution.trials import Trial
 from pangaea.functions.equivalence import fingerprint
@@ -27,6 +29,24 @@ def distinct(trials: Iterable[Trial], count: int) -> list[Trial]:
             break
         by_mark.setdefault(fingerprint(trial.function), trial)
     return list(by_mark.values())
+
+
+def played(
+    functions: Iterable[str], rounds: Iterable[int], scores: Mapping[str, Sequence[float]]
+) -> tuple[list[str], int]:
+    """The functions in their order after the rounds that are complete, and how many these are.
+
+    In each round so many of the first are run once more, and stand then by the mean of their runs.
+    """
+    order, complete = list(functions), 0
+    for count in rounds:
+        runs = {function: scores.get(function, ())[: complete + 1] for function in order[:count]}
+        means = {function: fmean(some) if some else -math.inf for function, some in runs.items()}
+        order[:count] = sorted(means, key=means.__getitem__, reverse=True)
+        if any(len(some) <= complete for some in runs.values()):
+            break
+        complete += 1
+    return order, complete
 
 
 def pareto(scores: Mapping[str, Sequence[float]]) -> list[str]:

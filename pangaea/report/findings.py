@@ -5,6 +5,7 @@ import shlex
 from statistics import fmean
 from typing import Any
 
+from pangaea.evolution.ranking import top
 from pangaea.report import texts
 from pangaea.report.front import times
 from pangaea.report.measures import (
@@ -22,15 +23,15 @@ from pangaea.report.records import Row, Snapshot
 from pangaea.study.settings import MOST_CANDIDATES
 from pangaea.study.stages import (
     BASELINE,
+    BEST,
     GENERAL,
     PAPER,
     RERANK,
-    RERANK_RUNS,
-    RERANKED,
     STAGES,
     TEST,
     TESTED,
 )
+from pangaea.study.standing import contest
 
 # What training with a function costs
 
@@ -132,7 +133,7 @@ def tested(study: Snapshot) -> list[Row]:
         return []
     goal, scores = study.goal, study.scores(TEST.name)
     reference = scores.get(study.baseline, [])
-    order = [*references(study), *(row["function"] for row in study.best(RERANKED))]
+    order = [*references(study), *(row["function"] for row in study.best(BEST))]
     rows = []
     for text in sorted(scores, key=lambda t: order.index(t) if t in order else len(order)):
         p = None if text == study.baseline else welch(goal, scores[text], reference)
@@ -230,15 +231,30 @@ def state(study: Snapshot) -> str:
     searched = sum(len(trial.runs) for trial in study.trials)
     if searched < settings.candidates:
         return _tried(study)
-    functions = [row["function"] for row in study.best(RERANKED)]
-    again = functions if settings.rerank else []
-    finalists = {*references(study), *functions[:TESTED]} if functions else set()
-    for stage, wanted, runs in ((RERANK, again, RERANK_RUNS), (TEST, finalists, settings.runs)):
-        scores = study.scores(stage.name)
-        done = sum(min(runs, len(scores.get(text, ()))) for text in wanted)
-        if done < runs * len(wanted):
-            return f"{stage.name}: {done} of {runs * len(wanted)} runs"
+    functions = [row["function"] for row in study.best()]
+    if functions and settings.rerank and (again := _trained_again(study)) is not None:
+        return again
+    finalists = {*references(study), *functions} if functions else set()
+    scores, runs = study.scores(TEST.name), settings.runs
+    done = sum(min(runs, len(scores.get(text, ()))) for text in finalists)
+    if done < runs * len(finalists):
+        return f"{TEST.name}: {done} of {runs * len(finalists)} runs"
     return "finished"
+
+
+def _trained_again(study: Snapshot) -> str | None:
+    """How far training the best again is; None if that is done."""
+    rounds = study.settings.again
+    best = top(study.trials, rounds[0])
+    order, complete = contest(study, best)
+    if complete == len(rounds):
+        return None
+    scores = study.scores(RERANK.name)
+    counts = [min(count, len(best)) for count in rounds]
+    end = len(rounds) - rounds[::-1].index(rounds[complete])  # of the rounds with as many
+    ended = (len(scores.get(text, ())) for text in order[: rounds[complete]])
+    now = sum(min(runs, end) - complete for runs in ended)
+    return f"{RERANK.name}: {sum(counts[:complete]) + now} of {sum(counts)} runs"
 
 
 def _tried(study: Snapshot) -> str:

@@ -20,7 +20,7 @@ from pangaea.report.headline import headline
 from pangaea.report.measures import bare, finite, mean_or_none
 from pangaea.report.page import document as page
 from pangaea.report.records import Row, Snapshot, names, opened
-from pangaea.study.stages import RERANKED
+from pangaea.study.stages import BEST
 
 FORMATS = ("html", "md", "csv", "json")
 _GENERATOR = b'<meta name="generator" content="pangaea">'
@@ -155,7 +155,7 @@ def _markdown(study: Snapshot, name: str) -> str:
             bare(goal, row["validation"]),
             bare(goal, mean_or_none(goal, row["test"])),
         )
-        for row in study.best(RERANKED)
+        for row in study.best(BEST)
     ]
     if top:
         parts.append(_table(("candidate", "function", *columns(study)), top))
@@ -237,7 +237,7 @@ def as_json(studies: Sequence[Snapshot]) -> str:
             "baseline": {"function": study.baseline, "score": study.baseline_score},
             "best": [
                 row | {"reranked": finite(row["reranked"]), "validation": finite(row["validation"])}
-                for row in study.best(RERANKED)
+                for row in study.best(BEST)
             ],
             "front": front(study),
             "candidates": study.table(),

@@ -10,7 +10,7 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.trials import NoFunctionError
 from pangaea.report import texts
-from pangaea.study.stages import GENERAL, PAPER, RERANKED, STAGES, TESTED
+from pangaea.study.stages import BEST, GENERAL, PAPER, STAGES, TESTED
 from pangaea.study.standing import standing
 from pangaea.study.study import Study
 from pangaea.tasks.goal import Goal
@@ -141,7 +141,7 @@ class Snapshot:
     def best(self, count: int = TESTED) -> list[Row]:
         """The best functions; none of a file whose functions this version cannot read."""
         if count > self._ranked:
-            self._ranked = max(count, RERANKED)
+            self._ranked = max(count, BEST, *self.settings.again)
             try:
                 self._best = standing(self, top(self.trials, self._ranked))
             except NoFunctionError:

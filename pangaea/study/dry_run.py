@@ -15,7 +15,7 @@ from pangaea.functions.parser import parse
 from pangaea.study.runner import Stop
 from pangaea.study.search import BASELINE_RUNS
 from pangaea.study.settings import Settings
-from pangaea.study.stages import RERANK_RUNS, RERANKED, TESTED
+from pangaea.study.stages import TESTED
 from pangaea.tasks.task import Task
 from pangaea.training.how import How
 from pangaea.workers.engine import Engine
@@ -119,7 +119,7 @@ class DryRun:
     def _candidates(self) -> float:
         """All that is trained, counted in candidates."""
         settings, full = self.settings, self.task.budgets["full"] / self.budget
-        again = RERANKED * RERANK_RUNS if settings.rerank else 0
+        again = sum(settings.again) if settings.rerank else 0
         tests = (TESTED + 1 + len(settings.further)) * settings.runs
         return settings.candidates + BASELINE_RUNS + full * (again + tests)
 

@@ -17,7 +17,7 @@ from pangaea.study.driver import carried, judging, known_task, runner
 from pangaea.study.runner import Stop, Watch
 from pangaea.study.schema import functions_of
 from pangaea.study.settings import settings
-from pangaea.study.stages import GENERAL, RERANKED, TEST, TESTED, Stage
+from pangaea.study.stages import BEST, GENERAL, TEST, TESTED, Stage
 from pangaea.study.study import Study, Wanted
 from pangaea.tasks.evaluate import own_seeds
 from pangaea.tasks.finding import name_of
@@ -151,7 +151,7 @@ def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], dict[
     for path in studies:
         with Study.open(path) as study, functions_of(study.path):
             tasks.setdefault(study.settings.task, str(path))
-            for trial in top(study.trials(), RERANKED):
+            for trial in top(study.trials(), BEST):
                 member = _Member(trial.text, study.settings.scope)
                 pool.setdefault(fingerprint(trial.function), member)
             taken |= {fingerprint(parse(row["function"])) for row in study.best(TESTED)}

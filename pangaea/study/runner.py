@@ -98,11 +98,14 @@ class Runner:
         wanted: Sequence[Wanted],
         ended: Callable[[Run, Result], None] | None = None,
         fits: Callable[[int], bool] | None = None,
+        total: int | None = None,
+        later: int = 0,
     ) -> None:
         """Do all of these, as far as that is not done yet.
 
         Runs that differ in their seed alone stand for each other: what counts is their number.
         `ended` is told each result; one whose budget no longer `fits` is left out, with the rest.
+        A person reads that they are a part of a `total`, of which so many runs come `later`.
         """
         if not wanted:
             return
@@ -120,7 +123,8 @@ class Runner:
                 left.append(waiting[kind].pop(0) if waiting.get(kind) else want)
         if not left:
             return
-        self.watch.stage(self.study, stages[0], len(wanted) - len(left), len(wanted))
+        total = len(wanted) if total is None else total
+        self.watch.stage(self.study, stages[0], total - later - len(left), total)
 
         def more(free: int) -> list[Run]:
             now: list[Run] = []

@@ -4,6 +4,7 @@ import gc
 import hashlib
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 from random import Random
 
 from pangaea.errors import PangaeaError
@@ -19,14 +20,12 @@ from pangaea.study.stages import (
     PROMOTION,
     PROPOSED,
     RERANK,
-    RERANK_RUNS,
-    RERANKED,
     SEARCH,
     TEST,
     TESTED,
     Stage,
 )
-from pangaea.study.standing import standing
+from pangaea.study.standing import contest, standing
 from pangaea.study.study import Run, Study, Wanted
 from pangaea.study.timing import Unlimited
 from pangaea.workers.judge import OUTSIDE, Result
@@ -71,13 +70,26 @@ class Search:
         """Train the best again and test them, as far as there is time."""
         self.time.searched(self._ended)
         self.settings = self.study.settings
+        most = max(TESTED, *self.settings.again)
         if self.settings.rerank:
-            self._judge(RERANK, top(self.trials, RERANKED), RERANK_RUNS)
+            self._train_again(top(self.trials, most))
         if self.settings.runs and self.trials:
-            rows = standing(self.study, top(self.trials, RERANKED))[:TESTED]
+            rows = standing(self.study, top(self.trials, most))[:TESTED]
             best = [self.trials[self._places[row["number"]]] for row in rows]
             references = (self.study.baseline, *self.settings.further)
             self._judge(TEST, best, self.settings.runs, references)
+
+    def _train_again(self, best: Sequence[Trial]) -> None:
+        """Round by round, as many of the best as are still in it."""
+        rounds, before = self.settings.again, 0
+        runs = [min(count, len(best)) for count in rounds]
+        for count, equal in groupby(rounds):  # rounds of as many are one: nobody leaves in between
+            order, complete = contest(self.study, best)
+            if complete < before:  # time is over
+                return
+            before += len([*equal])
+            still = [trial for trial in best if trial.text in order[:count]]
+            self._judge(RERANK, still, before, total=sum(runs), later=sum(runs[before:]))
 
     def _evolve(self) -> None:
         """Keep every worker busy until C proposed runs have their result, or the time is over."""
@@ -167,7 +179,12 @@ class Search:
         return self._bad >= max(_SUSPICIOUS, 2 * self.runner.engine.slots())
 
     def _judge(
-        self, stage: Stage, trials: Sequence[Trial], runs: int, references: Sequence[str] = ()
+        self,
+        stage: Stage,
+        trials: Sequence[Trial],
+        runs: int,
+        references: Sequence[str] = (),
+        **shown: int,
     ) -> None:
         """Train each function so many times; tests have seeds that no other function has."""
         functions: dict[str, int | None] = dict.fromkeys(references)
@@ -184,8 +201,9 @@ class Search:
             ],
             self.time.ended,
             partial(self.time.fits, stage),
+            **shown,
         )
-        self.time.judged(stage, functions)
+        self.time.judged(stage, functions, runs)
 
     def _need_baseline(self, runs: int) -> None:
         """If not even the baseline can be trained, no candidate can."""

@@ -18,6 +18,7 @@ from pangaea.training.how import PRECISIONS
 
 _LARGEST_FILE, _LONGEST_LINE = 32_768, 4096  # bytes of a settings file
 MOST_CANDIDATES = 10_000_000
+MOST_RERANKED = 1_000
 SCOPES = ("layer", "channel", "neuron")
 
 
@@ -73,7 +74,13 @@ class Settings(Declared):
         "The numbers of the network. Default: bf16 on a GPU, fp32 elsewhere.",
         names=lambda: PRECISIONS,
     )
-    rerank: bool = setting(True, "Train the best ten again with the full budget.", later=True)
+    rerank: bool = setting(True, "Train the best again with the full budget.", later=True)
+    rounds: str = setting(
+        "10,10",
+        "How many of the best are trained again in each round: all ten twice, or 16,8,4,2,2.",
+        several=True,
+        later=True,
+    )
     runs: int = setting(
         10, "Test runs of each of the best three; 0 for no test.", least=0, most=100_000, later=True
     )
@@ -90,12 +97,26 @@ class Settings(Declared):
         if not isinstance(self.tuning, strategies.strategy(self.strategy).settings):
             object.__setattr__(self, "tuning", strategies.strategy(self.strategy).settings())
         object.__setattr__(self, "tuning", replace(self.tuning, space=self._space()))
-        self.further  # noqa: B018 (what is no function is said now)
+        self.further, self.again  # noqa: B018 (what is wrong with them is said now)
 
     @property
     def further(self) -> tuple[str, ...]:
         """The functions that are tested beside the baseline, by the texts that a study keeps."""
         return () if self.against is None else listed(self.against)
+
+    @property
+    def again(self) -> tuple[int, ...]:
+        """How many of the best are trained again, round by round."""
+        counts = [*map(str.strip, self.rounds.split(","))]
+        most = MOST_RERANKED
+        if len(counts) <= most and all(text.isascii() and text.isdigit() for text in counts):
+            rounds = tuple(int(text[:9]) for text in counts)
+            if rounds[-1] > 0 and rounds[0] <= most and rounds == tuple(sorted(rounds)[::-1]):
+                return rounds
+        raise PangaeaError(
+            f"rounds must be numbers from 1 to {most}, none larger than the one before, such as "
+            f"10,10 or 16,8,4,2,2; got {self.rounds[:60]!r}"
+        )
 
     @property
     def extent(self) -> str:
@@ -173,9 +194,9 @@ def flat(given: Mapping[str, Any]) -> Settings:
 def settings(
     given: Mapping[str, Any], task: Task, file: Mapping[str, Any] | None = None
 ) -> Settings:
-    """A task's defaults, changed by what a settings file says, changed by what was given.
+    """The strategy's defaults, changed by the task's, a settings file and what was given.
 
-    A default that the strategy does not know is left out.
+    A default of the task that the strategy does not know is left out.
     """
     for name in task.defaults:
         if name not in known():
@@ -188,7 +209,8 @@ def settings(
     suited = {k: v for k, v in task.defaults.items() if k in known(strategy)}
     if "minutes" in values:  # decide how many, unless somebody says it
         suited["candidates"] = MOST_CANDIDATES
-    return flat(suited | {"strategy": strategy} | values)
+    defaults = strategies.strategy(strategy).defaults
+    return flat({**defaults, **suited, "strategy": strategy, **values})
 
 
 def read(file: Path | str) -> dict[str, Any]:

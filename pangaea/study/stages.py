@@ -26,6 +26,5 @@ STAGES = {stage.name: stage for stage in _ALL}
 PROPOSED = tuple(stage.name for stage in STAGES.values() if stage.proposed)
 KEEPING = tuple(stage.name for stage in STAGES.values() if stage.keeps)
 
-RERANKED = 10  # the paper's top ten are trained again,
-RERANK_RUNS = 2  # twice each with the full budget,
-TESTED = 3  # and the best three are tested
+BEST = 10  # functions of a study that a page tells of: the paper's top ten
+TESTED = 3  # the best of these are tested

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from pangaea.evolution.ranking import played
 from pangaea.evolution.trials import Trial
 from pangaea.study.settings import Settings
 from pangaea.study.stages import RERANK, TEST, TESTED
@@ -25,9 +26,9 @@ class Judged(Protocol):
 def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """The best candidates in their final order, with what each stage found of them.
 
-    Reranked ones come by their mean, then by score. Those that were tested come in the order of
-    their mean validation score in all runs of the full budget, of which there are more than
-    reranking had.
+    They come as the rounds of training them again leave them. Those that were tested come in the
+    order of their mean validation score in all runs of the full budget, of which there are more
+    than the rounds had.
     """
     goal, baseline = study.goal, study.baseline_score
     rerank, test, full = study.scores(RERANK.name), study.scores(TEST.name), study.validations()
@@ -47,14 +48,30 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
                 "score": score,
                 "gain": None if baseline is None else goal.gain(score, baseline),
                 "reranked": goal.mean(again) if again else None,
+                "believed": goal.mean(unbiased(again, study.settings.again)) if again else score,
                 "validation": goal.mean(full[trial.text]) if again else None,
                 "test": test.get(trial.text),
                 "seconds": trial.cost,
             }
         )
-    rows.sort(key=lambda r: (order(r["reranked"]), order(r["score"]), r["number"]))
+    places = {text: place for place, text in enumerate(contest(study, trials)[0])}
+    rows.sort(key=lambda r: places[r["function"]])
     first = rows[:TESTED]
     runs = study.settings.runs
     if runs and all(len(row["test"] or ()) >= runs for row in first):
         first.sort(key=lambda r: order(r["validation"]))
     return [*first, *rows[TESTED:]]
+
+
+def contest(study: Judged, trials: Sequence[Trial]) -> tuple[list[str], int]:
+    """Functions in their order after the complete rounds of training them again; how many these."""
+    scores = {
+        text: [study.goal.oriented(worth) for worth in study.goal.worths(scores)]
+        for text, scores in study.scores(RERANK.name).items()
+    }
+    return played([trial.text for trial in trials], study.settings.again, scores)
+
+
+def unbiased(scores: Sequence[float | None], rounds: Sequence[int]) -> Sequence[float | None]:
+    """The runs that came after a function was chosen: those before flatter what was chosen."""
+    return scores[rounds.index(rounds[-1]) :] or scores

@@ -18,7 +18,7 @@ from pangaea.study.about import plain, versions
 from pangaea.study.lock import Lock
 from pangaea.study.saving import lost, overwritten
 from pangaea.study.settings import Settings
-from pangaea.study.stages import BASELINE, PROPOSED, RERANK, RERANKED, SEARCH, TEST, TESTED
+from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST, TESTED
 from pangaea.study.standing import standing
 from pangaea.tasks.goal import Goal
 
@@ -391,7 +391,7 @@ class Study:
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
         """The best functions, no two equivalent, in their final order."""
         with schema.functions_of(self.path):
-            return standing(self, top(self.trials(), max(count, RERANKED)))[:count]
+            return standing(self, top(self.trials(), max(count, *self.settings.again)))[:count]
 
 
 def _together(trials: Iterable[Trial]) -> list[Trial]:

@@ -12,8 +12,6 @@ from pangaea.study.stages import (
     BASELINE,
     PROPOSED,
     RERANK,
-    RERANK_RUNS,
-    RERANKED,
     TEST,
     TESTED,
     Stage,
@@ -49,8 +47,8 @@ class Unlimited:
         """Is there time for a run of a stage that follows the search?"""
         return True
 
-    def judged(self, stage: Stage, functions: Collection[str]) -> None:
-        """No more runs of these are begun in such a stage."""
+    def judged(self, stage: Stage, functions: Collection[str], wanted: int) -> None:
+        """No more runs of these are begun now; so many of each were wanted."""
 
     def done(self) -> None:
         """All of it has ended."""
@@ -71,7 +69,7 @@ class Limited(Unlimited):
         assert settings.minutes is not None
         ending = Ending(
             budget=study.task["budgets"]["full"],
-            reranked=RERANKED * RERANK_RUNS if settings.rerank else 0,
+            reranked=sum(settings.again) if settings.rerank else 0,
             tested=TESTED + 1 + len(settings.further),
             runs=settings.runs,
         )
@@ -138,12 +136,12 @@ class Limited(Unlimited):
             budget, self._workers, self._schedule.tests(tests, self._workers)
         )
 
-    def judged(self, stage: Stage, functions: Collection[str]) -> None:
+    def judged(self, stage: Stage, functions: Collection[str], wanted: int) -> None:
         scores = self._study.scores(stage.name)
         runs = min((len(scores.get(text, ())) for text in functions), default=0)
         if stage is TEST:
             self._leave_out(runs=min(runs, self._study.settings.runs))
-        elif runs < RERANK_RUNS:
+        elif runs < wanted:
             self._leave_out(rerank=False)
 
     def _leave_out(self, **less: Any) -> None:

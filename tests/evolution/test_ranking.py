@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pangaea.evolution.ranking import pareto, top
+from pangaea.evolution.ranking import pareto, played, top
 from pangaea.evolution.trials import Measured, Trial
 
 scores = st.dictionaries(
@@ -37,6 +37,27 @@ def test_failures_are_never_among_the_best_and_bad_scores_are() -> None:
 def test_the_earlier_of_two_equals_comes_first() -> None:
     trials = [trial(2, "tanh(x)", 50.0), trial(1, "relu(x)", 50.0)]
     assert [t.number for t in top(trials, 2)] == [1, 2]
+
+
+def test_in_each_round_fewer_functions_are_run_again_and_stand_by_their_mean() -> None:
+    scores = {"a": [1.0, 9.0], "b": [3.0, 1.0, 2.0], "c": [2.0, 4.0, 6.0], "d": [0.0]}
+    assert played("abcde", (), scores) == ([*"abcde"], 0)
+    assert played("abcde", (4,), scores) == ([*"bcade"], 1)
+    assert played("abcde", (4, 3), scores) == ([*"acbde"], 2)  # 5, 3 and 2
+    assert played("abcde", (4, 2, 2), scores) == ([*"cbade"], 3)  # what a had later came too late
+
+
+def test_a_round_that_is_not_complete_changes_its_own_order_alone() -> None:
+    scores = {"a": [1.0], "b": [2.0, -1.0], "c": [3.0, 5.0]}
+    assert played("abc", (3, 2, 1), scores) == ([*"cba"], 2)
+    assert played("abcd", (4, 2), scores) == ([*"cbad"], 0)  # d had no run yet
+    assert played("abc", (3, 3), scores) == ([*"cab"], 1)
+    assert played("", (3, 3), scores) == ([], 2)
+
+
+def test_a_worst_possible_run_never_wins_a_round() -> None:
+    scores = {"a": [float("-inf"), 5.0], "b": [-1.0, -1.0]}
+    assert played("ab", (2, 2), scores) == (["b", "a"], 2)
 
 
 def test_dominated_functions_are_left_out() -> None:

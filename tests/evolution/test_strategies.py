@@ -1,13 +1,15 @@
 """Strategies: who breeds, who enters the population, and a golden seeded run."""
 
 from random import Random
+from statistics import fmean
 
 import pytest
 
 from pangaea import catalog
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.evolution import strategies as room
-from pangaea.evolution.strategies import strategies, strategy
+from pangaea.evolution.freedom import freedom
+from pangaea.evolution.strategies import choosy, strategies, strategy
 from pangaea.evolution.strategies.evolution import Settings
 from pangaea.evolution.strategies.thrifty import may_learn
 from pangaea.evolution.trials import Measured, Proposal, Trial, generator, mean_score
@@ -137,11 +139,12 @@ def test_thrifty_evolution_tries_nothing_twice_and_nothing_hopeless() -> None:
     assert hopeless["thrifty"] == 0 < hopeless["evolution"]
 
 
-def evolved(propose: room.Propose, count: int) -> list[Function]:
+def evolved(propose: room.Propose, count: int, told: Settings | None = None) -> list[Function]:
+    told = told or Settings(population=8)
     past: list[Trial] = []
     functions = []
     for number in range(count):
-        proposal = propose(past, generator(0, number), Settings(population=8))
+        proposal = propose(past, generator(0, number), told)
         assert isinstance(proposal, Proposal)
         functions.append(proposal.function)
         past.append(trial(number, str(functions[-1]), 30.0 + number % 7))
@@ -162,6 +165,53 @@ def test_thrifty_evolution_ends_where_everything_was_tried(monkeypatch: pytest.M
     for told in ("_form", "_whole"):
         monkeypatch.setattr(f"pangaea.evolution.strategies.thrifty.{told}", lambda text: "")
     assert thrifty(history(50), Random(0), Settings()).mutation == "initial"
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("relu(x)", 0, 0),  # no parameters
+        ("one(alpha*x)", 0, 0),  # no spread
+        ("alpha*swish(x)", 0, 1e-6),  # a scale, which the next layer undoes
+        ("add(tanh(x), alpha*one(x))", 0, 1e-6),  # a shift
+        ("relu(alpha*x)", 0, 1e-3),
+        ("swish(alpha*x)", 0.1, 0.2),
+        ("sub(alpha*swish(x), beta*x)", 0.8, 3),
+        ("exp(exp(alpha*x))", 0, 1e9),  # beyond what floats hold
+    ],
+)
+def test_freedom_is_what_parameters_do_beyond_scale_and_shift(
+    text: str, least: float, most: float
+) -> None:
+    assert least <= freedom(text) <= most
+
+
+def test_the_freedom_of_a_function_does_not_depend_on_its_scale() -> None:
+    assert freedom("sub(alpha*swish(x), beta*x)") == pytest.approx(
+        freedom("sinh(one(x)) * (sub(alpha*swish(x), beta*x))"), rel=1e-3
+    )
+
+
+def test_a_choosy_search_trains_freer_functions_than_a_thrifty_one() -> None:
+    thrifty_ones = [freedom(str(f)) for f in evolved(thrifty, 60)]
+    told = choosy.Settings(population=8, children=10)
+    free = [freedom(str(f)) for f in evolved(choosy.propose, 60, told)]
+    assert fmean(map(freed, free)) > 2 * fmean(map(freed, thrifty_ones))
+    assert all(may_learn(f) for f in evolved(choosy.propose, 10, told))
+
+
+def freed(free: float) -> float:
+    """What the strategy thinks of it: beyond 3 a function is hardly there."""
+    return free if free < 3 else 0.0
+
+
+def test_a_choosy_search_takes_a_part_as_it_comes() -> None:
+    whole = choosy.Settings(children=5, unscreened=1.0)
+    for number in range(10):
+        rng = generator(0, number)
+        rng.random()  # decides that it is one of those
+        first = thrifty([], rng, whole)
+        assert choosy.propose([], generator(0, number), whole) == first
 
 
 @pytest.mark.parametrize(

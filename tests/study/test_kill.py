@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
-from pangaea.study.stages import PROPOSED, RERANKED, STAGES, TESTED
+from pangaea.study.stages import BEST, PROPOSED, STAGES, TESTED
 from pangaea.study.study import Study
 from tests.study.driving import Driver, Drivers, until
 from tests.study.fixtures import ByHand
@@ -44,7 +44,7 @@ def complete(path: Path, candidates: int) -> None:
     assert counts["promotion"] > 0
     assert len({run["budget"] for run in proposed}) > 2
     assert counts["baseline"] >= 3
-    assert (counts["rerank"], counts["test"]) == (RERANKED * 2, len(tested) * 2)
+    assert (counts["rerank"], counts["test"]) == (BEST * 2, len(tested) * 2)
     for name in ("run", "seed", "position"):
         assert len({run[name] for run in ended}) == len(ended)
     assert not path.with_name(path.name + ".checkpoints").exists()

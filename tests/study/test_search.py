@@ -5,6 +5,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -51,6 +52,18 @@ def run(
 
 def numbers(rows: Sequence[dict[str, Any]]) -> list[int]:
     return [row["number"] for row in rows if row["position"] is not None]
+
+
+def stopping(judge: Judge, most: int) -> Judge:
+    """Ctrl-C after so many runs."""
+    left = count(most, -1)
+
+    def judging(job: Job) -> Result:
+        if next(left) <= 0:
+            raise KeyboardInterrupt
+        return judge(job)
+
+    return judging
 
 
 def proposing(monkeypatch: pytest.MonkeyPatch, propose: Any) -> None:
@@ -176,17 +189,8 @@ def test_an_interrupted_search_of_several_budgets_ends_as_an_uninterrupted_one(
         path = tmp_path / name
         with created(path, **given) as study:
             if interrupted:
-                left = most
-
-                def judge(job: Job) -> Result:
-                    nonlocal left
-                    left -= 1
-                    if left < 0:
-                        raise KeyboardInterrupt
-                    return failing_sometimes(job)
-
                 with pytest.raises(KeyboardInterrupt):
-                    run(study, judge)
+                    run(study, stopping(failing_sometimes, most))
         with Study.resume(path) as study:
             run(study, failing_sometimes)
             same = ("run", "stage", "candidate", "function", "budget", "seed", "score", "failure")
@@ -368,6 +372,40 @@ def test_the_top_ten_are_trained_again_and_the_best_three_tested(path: Path) -> 
         *{("baseline", 2, "validation"), ("search", 2, "validation")},
         *{("rerank", 4, "validation"), ("test", 4, "test")},
     }
+
+
+def test_round_by_round_fewer_are_trained_again(path: Path) -> None:
+    told = Telling()
+    given = {"rerank": True, "rounds": "8,4,4,2,2", "candidates": 60, "runs": 1}
+    with created(path, **SMALL | given) as study:
+        run(study, watch=told)
+        again, rows = study.scores("rerank"), study.best(8)
+    assert sorted(map(len, again.values()), reverse=True) == [5, 5, 3, 3, 1, 1, 1, 1]
+    lengths = [len(again[row["function"]]) for row in rows]
+    assert {*lengths[:3]} == {5, 3}  # the tested ones
+    assert lengths[3:] == sorted(lengths[3:], reverse=True)
+    stages = [stage for stage in told.stages if stage[0] == "rerank"]
+    assert stages == [("rerank", 0, 20), ("rerank", 8, 20), ("rerank", 16, 20)]
+    for row in rows:
+        scores = [score for score in again[row["function"]] if score is not None]
+        assert row["reranked"] == pytest.approx(fmean(scores))
+        assert row["believed"] == pytest.approx(fmean(scores[3:] or scores))
+
+
+@pytest.mark.parametrize("most", [4, 34, 36, 40, 46, 51, 54, 58])
+def test_rounds_that_were_interrupted_end_as_uninterrupted_ones(tmp_path: Path, most: int) -> None:
+    given = {"rerank": True, "rounds": "8,4,4,2,2", "runs": 2, "seeds": "common"}
+    ends = []
+    for name, interruptions in (("whole", 0), ("parts", 1)):
+        with created(tmp_path / name, **SMALL | given) as study:
+            if interruptions:
+                with pytest.raises(KeyboardInterrupt):
+                    run(study, stopping(failing_sometimes, most))
+        with Study.resume(tmp_path / name) as study:
+            run(study, failing_sometimes)
+            same = ("stage", "candidate", "function", "budget", "seed", "score", "failure")
+            ends.append([[row[name] for name in same] for row in study.runs()])
+    assert ends[0] == ends[1]
 
 
 def test_no_two_runs_share_a_seed_between_functions_or_stages(path: Path, promoting: str) -> None:

@@ -93,6 +93,7 @@ def test_every_strategy_says_what_it_is_and_what_it_can_be_told() -> None:
         "evolution": {"population", "sample", "threshold"},
         "nonparametric": {"population", "sample", "threshold"},
         "thrifty": {"population", "sample", "threshold"},
+        "choosy": {"population", "sample", "threshold", "children", "unscreened"},
         "random-search": set(),
         "random-sampling": set(),
     }
@@ -104,7 +105,7 @@ def test_every_strategy_says_what_it_is_and_what_it_can_be_told() -> None:
 
 def test_the_default_task_is_small_and_the_others_are_the_papers() -> None:
     small = defaults()
-    assert (small.task, small.strategy, small.candidates) == ("mnist1d", "thrifty", 200)
+    assert (small.task, small.strategy, small.candidates) == ("mnist1d", "choosy", 160)
     assert (small.get("population"), small.get("sample")) == (20, 5)
     for task in classification.names():
         if task != "mnist1d":
@@ -136,9 +137,24 @@ def test_a_task_that_is_given_brings_its_own_defaults(tmp_path: Path) -> None:
 def test_a_strategy_that_knows_no_population_does_without_the_task_s_default() -> None:
     blind = defaults(strategy="random-search")
     assert (blind.strategy, blind.candidates, blind.get("population")) == (
-        *("random-search", 200),
+        *("random-search", 160),
         None,
     )
+
+
+def test_a_strategy_brings_defaults_that_task_and_person_may_change() -> None:
+    assert (defaults().seeds, defaults().rounds) == ("common", "16,8,4,4,2,2,2,2")
+    paper = defaults(strategy="evolution")
+    assert (paper.seeds, paper.rounds, paper.again) == ("own", "10,10", (10, 10))
+    assert defaults(seeds="own", rounds=[4, 2]).again == (4, 2)
+
+
+@pytest.mark.parametrize("wrong", ["", "0", "3,4", "3,,2", "-1", "2,0", "1.5", "five", "²", "1001"])
+def test_rounds_are_numbers_that_do_not_rise(wrong: str) -> None:
+    with pytest.raises(PangaeaError, match=f"none larger .* got {wrong!r}"):
+        flat({"rounds": wrong})
+    with pytest.raises(PangaeaError, match="numbers from 1 to 1000"):
+        flat({"rounds": "1," * 1500 + "1"})
 
 
 def test_a_setting_has_its_former_name_too(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """How the next run is proposed: pure, from the trials so far and a random generator.
 
 Each strategy is a file of this folder, found by its name: a function `propose(trials, rng,
-settings)`, and the class `Settings` of what it can be told, where that is not evolution's.
+settings)`, the class `Settings` of what it can be told, where that is not evolution's, and
+`DEFAULTS`, what a search with it has if neither a person nor the task says something else.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 from typing import Any
@@ -32,6 +33,7 @@ class Strategy:
     about: str  # its first sentence
     propose: Propose
     settings: type[Settings]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 @cache
@@ -44,6 +46,7 @@ def strategies() -> dict[str, Strategy]:
             (room.__doc__ or "").splitlines()[0],
             room.propose,
             room.Settings,
+            getattr(room, "DEFAULTS", {}),
         )
         for room in rooms
     )

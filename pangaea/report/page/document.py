@@ -20,7 +20,7 @@ from pangaea.report.headline import headline
 from pangaea.report.measures import mean_or_none, spread
 from pangaea.report.records import Row, Snapshot, alike, names
 from pangaea.report.sources import sources, trained
-from pangaea.study.stages import RERANKED
+from pangaea.study.stages import BEST
 
 _PARTS = ("progress", "functions", "search")
 _DETAIL = 200  # letters of a failure's detail
@@ -77,7 +77,7 @@ def report(study: Snapshot, together: Sequence[Snapshot], since: int = 0) -> dic
             if (mean := mean_or_none(goal, scores)) is not None
         },
         "figures": {name: _figures(name, study, together) for name in _PARTS},
-        "details": [_details(study, row) for row in study.best(RERANKED)],
+        "details": [_details(study, row) for row in study.best(BEST)],
         "rows": _rows(study, since),
         "reproduce": reproduce(study),
     }
@@ -121,7 +121,7 @@ def _details(study: Snapshot, row: Row) -> dict[str, Any]:
 
 def _rows(study: Snapshot, since: int) -> list[list[Any]]:
     """The candidates with a later result; beyond so many, only the best are simplified."""
-    best = {row["number"] for row in study.best(RERANKED)}
+    best = {row["number"] for row in study.best(BEST)}
     few = len(study.finished) <= _MANY
     return [
         _row(row, texts.short if few or row["number"] in best else texts.formula)
