@@ -19,12 +19,14 @@ def graphed(model: nn.Module, inputs: Any) -> bool:
     noise, host_noise = torch.cuda.get_rng_state(device), torch.get_rng_state()
     forward = model.forward
     model.train()
-    try:
-        torch.cuda.make_graphed_callables(model, example, allow_unused_input=True)
-        recorded = True
-    except Exception:  # it looks at its values, or takes no tensor as they are
-        model.forward = forward
-        recorded = False
+    recorded = not _looks(model, example)
+    if recorded:
+        try:
+            torch.cuda.make_graphed_callables(model, example, allow_unused_input=True)
+        except Exception:  # it takes no tensor as they are
+            model.forward = forward
+            recorded = False
+            _recover()
     torch.cuda.synchronize(device)
     # The passes that recording takes leave no trace.
     with torch.no_grad():
@@ -35,3 +37,22 @@ def graphed(model: nn.Module, inputs: Any) -> bool:
     torch.cuda.set_rng_state(noise, device)
     torch.set_rng_state(host_noise)
     return recorded
+
+
+def _looks(model: nn.Module, example: tuple[Tensor, ...]) -> bool:
+    """Does the network look at its values? No graph can, and a recording that fails breaks more."""
+    mode = torch.cuda.get_sync_debug_mode()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        model(*example)
+    except Exception:
+        return True
+    finally:
+        torch.cuda.set_sync_debug_mode(mode)
+    return False
+
+
+def _recover() -> None:
+    """A recording that failed leaves torch's noise as if it went on; one that ends mends that."""
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        torch.zeros(1, device="cuda")

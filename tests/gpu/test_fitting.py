@@ -33,6 +33,19 @@ class Looking(nn.Module):
         return self.layers(x) if x.mean().item() < 1e9 else x  # type: ignore[no-any-return]
 
 
+class Refusing(nn.Module):
+    """Fails while it is recorded, and only then."""
+
+    def __init__(self, activation: Any) -> None:
+        super().__init__()
+        self.layers = network(activation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.cuda.is_current_stream_capturing():
+            raise RuntimeError("not here")
+        return self.layers(x)  # type: ignore[no-any-return]
+
+
 def task(build: Any) -> OwnTask:
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(2000, 8, generator=draw)
@@ -55,7 +68,7 @@ def trained(build: Any, function: str = "alpha*swish(beta*x)", **how: Any) -> Tr
     return pg.train(task(build), function, recipe="search", **how)
 
 
-@pytest.mark.parametrize("build", [network, Looking])
+@pytest.mark.parametrize("build", [network, Looking, Refusing])
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
 def test_it_learns_with_graphs_and_without(build: Any, precision: str) -> None:
     result = trained(build, precision=precision)
@@ -67,11 +80,12 @@ def test_it_learns_with_graphs_and_without(build: Any, precision: str) -> None:
 
 def test_a_network_is_recorded_without_a_trace_and_one_that_looks_is_left_alone() -> None:
     torch.manual_seed(0)
-    for build, recorded in ((network, True), (Looking, False), (network, True)):
+    for build, recorded in ((network, True), (Looking, False), (Refusing, False), (network, True)):
         model = build(lambda: pg.Activation("alpha*swish(x)", shape=64)).to(DEVICE)
+        inputs = torch.randn(128, 8, device=DEVICE)
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         noise = torch.cuda.get_rng_state()
-        assert graphed(model, torch.randn(128, 8, device=DEVICE)) is recorded
+        assert graphed(model, inputs) is recorded
         after = model.state_dict()
         assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
         assert torch.equal(torch.cuda.get_rng_state(), noise)
