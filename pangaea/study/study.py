@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,12 +16,14 @@ from pangaea.evolution.trials import Measured, Trial, mean_score
 from pangaea.study import file, schema
 from pangaea.study.about import about as read_about
 from pangaea.study.about import plain, versions
+from pangaea.study.check import Check
 from pangaea.study.lock import Lock
 from pangaea.study.saving import lost, overwritten
 from pangaea.study.settings import Settings
 from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST, TESTED
 from pangaea.study.standing import standing
 from pangaea.tasks.goal import Goal
+from pangaea.workers.curves import Curves
 
 if TYPE_CHECKING:
     from pangaea.activation.module import Activation
@@ -60,15 +63,23 @@ class Run(NamedTuple):
 class Study:
     """Reads a study; a driver, which holds the lock, also writes it."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        lock: Lock | None,
+        check: Check | None = None,
+    ) -> None:
         self.path = path
         self._connection = connection
-        self._lock = lock
+        self._lock, self._check = lock, check
         if lock is None:  # who only looks need not close it: Python 3.13 on would warn of that
             weakref.finalize(self, file.let_go, connection)
         self._trials: tuple[int | None, list[Trial]] | None = None  # as of which position
         try:
-            about = read_about(dict(self._rows("select name, value from about")), path)
+            with file.sentences(path):
+                entries = connection.execute("select name, value from about").fetchall()
+            about = read_about(dict(entries), path)
         except BaseException:
             self.close()
             raise
@@ -96,9 +107,12 @@ class Study:
     @classmethod
     def open(cls, path: Path | str, *, whole: bool = True) -> "Study":
         """An existing study, to look at; with `whole=False` at little more than its settings."""
-        return cls(Path(path), file.read(Path(path), whole=whole), None)
+        connection, check = file.read(Path(path), whole=whole)
+        return cls(Path(path), connection, None, check)
 
     def close(self) -> None:
+        if self._check is not None:
+            self._check.stop()
         if self._lock is None:
             self._connection.close()
         else:
@@ -167,7 +181,9 @@ class Study:
         measured = result.get("values")
         row = result | {"measured": json.dumps(measured) if measured else None}
         self._connection.execute(_INSERT_RESULT, (run, *(row.get(name) for name in _RESULT)))
-        curves = json.dumps(result["curves"]) if result.get("curves") else ""
+        curves = result.get("curves") or ""
+        if curves:
+            curves = curves.text if isinstance(curves, Curves) else json.dumps(curves)
         if 0 < len(curves) < schema.LARGEST:  # larger ones nobody could read
             self._connection.execute("insert into curves values (?, ?)", (run, curves))
 
@@ -186,12 +202,23 @@ class Study:
         except schema.NONSENSE as error:
             raise schema.damaged(self.path, f"its {name}: {schema.brief(error)}") from None
 
+    @contextmanager
+    def _believed(self) -> Iterator[None]:
+        """What is read inside is good if every value of the file is, which is known at the end."""
+        try:
+            with file.sentences(self.path):
+                yield
+        finally:
+            if self._check is not None:
+                with file.sentences(self.path):
+                    self._check.done()
+
     def _rows(self, query: str, *values: object) -> list[Any]:
-        with file.sentences(self.path):
+        with self._believed():
             return self._connection.execute(query, values).fetchall()
 
     def _dicts(self, query: str, *values: object) -> list[dict[str, Any]]:
-        with file.sentences(self.path):
+        with self._believed():
             cursor = self._connection.execute(query, values)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
@@ -217,9 +244,10 @@ class Study:
 
     def trials(self) -> list[Trial]:
         """The candidates that have a result, in the order in which their first ones came."""
-        ((last,),) = self._rows("select max(position) from results")
-        if self._trials is None or self._trials[0] != last:
-            self._trials = last, self._read_trials()
+        with self._believed():
+            (last,) = self._connection.execute("select max(position) from results").fetchone()
+            if self._trials is None or self._trials[0] != last:
+                self._trials = last, self._read_trials()
         return list(self._trials[1])
 
     def _read_trials(self) -> list[Trial]:
@@ -228,7 +256,7 @@ class Study:
             " from results join runs using (run) join candidates c on number = candidate"
             f" where {_PROPOSED} order by position"
         )
-        with file.sentences(self.path), _no_garbage():
+        with _no_garbage():
             rows = self._connection.execute(query).fetchall()
             if not rows:
                 return []
@@ -237,7 +265,8 @@ class Study:
             if self.goal.oriented(1.0) < 0:
                 scores = tuple(None if score is None else -score for score in scores)
             runs = zip(map(Measured, budgets, scores), strict=True)
-            trials = list(map(Trial, numbers, texts, parents, runs, scores, seconds, failures))
+            columns = zip(numbers, texts, parents, runs, scores, seconds, failures, strict=True)
+            trials = list(map(tuple.__new__, repeat(Trial), columns))  # a quarter off its own way
             return trials if len(set(numbers)) == len(trials) else _together(trials)
 
     def asked(self, stages: Sequence[str]) -> int:

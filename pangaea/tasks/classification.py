@@ -54,7 +54,7 @@ class Classification(Task):
         """Minutes on two cores for the default task, instead of a thousand GPU runs."""
         if self.network != _DEFAULT_NETWORK:
             return {}
-        return {"strategy": "choosy", "candidates": 160, "population": 20, "sample": 5}
+        return {"strategy": "choosy", "candidates": 120, "population": 20, "sample": 5}
 
     @property
     def fast_on_gpu(self) -> bool:  # type: ignore[override]

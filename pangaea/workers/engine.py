@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from pangaea.errors import PangaeaError
 from pangaea.workers import cluster, dask_inside
+from pangaea.workers.curves import Curves
 from pangaea.workers.judge import Job, Judge, Result, failed, sound, stamped
 from pangaea.workers.place import Place
 
@@ -133,7 +134,7 @@ class Dask:
                 worker, text = future.result()
         if not text:
             return [(job, stamped(self._failed(future, job), time.time(), None))]
-        result = json.loads(text)
+        result = _received(json.loads(text))
         if result.get("failure") == "CUDA error":
             self._replace(worker)
         return [(job, result)]
@@ -214,12 +215,21 @@ def _judged(judge: Judge, job: Job) -> tuple[Result, str]:
     try:
         result = sound(judge(job))
         whole = {"seconds", "finished"} <= result.keys()
-        result = result if whole else stamped(result, started, None)
-        return result, json.dumps(result)
+        return _sent(result if whole else stamped(result, started, None))
     except Exception as error:
         result = failed("exception", f"{type(error).__name__}: {error}"[:2000])
-        result = stamped(result, started, None)
-        return result, json.dumps(result)
+        return _sent(stamped(result, started, None))
+
+
+def _sent(result: Result) -> tuple[Result, str]:
+    """As it arrives, and the text that is sent; curves are text in it, made once for all."""
+    if result.get("curves"):
+        result = result | {"curves": json.dumps(result["curves"])}
+    return _received(result), json.dumps(result)
+
+
+def _received(result: Result) -> Result:
+    return result | {"curves": Curves(result["curves"])} if result.get("curves") else result
 
 
 def _at_worker(judge: Judge, job: Job) -> tuple[str, str]:

@@ -105,7 +105,7 @@ def test_every_strategy_says_what_it_is_and_what_it_can_be_told() -> None:
 
 def test_the_default_task_is_small_and_the_others_are_the_papers() -> None:
     small = defaults()
-    assert (small.task, small.strategy, small.candidates) == ("mnist1d", "choosy", 160)
+    assert (small.task, small.strategy, small.candidates) == ("mnist1d", "choosy", 120)
     assert (small.get("population"), small.get("sample")) == (20, 5)
     for task in classification.names():
         if task != "mnist1d":
@@ -137,7 +137,7 @@ def test_a_task_that_is_given_brings_its_own_defaults(tmp_path: Path) -> None:
 def test_a_strategy_that_knows_no_population_does_without_the_task_s_default() -> None:
     blind = defaults(strategy="random-search")
     assert (blind.strategy, blind.candidates, blind.get("population")) == (
-        *("random-search", 160),
+        *("random-search", 120),
         None,
     )
 

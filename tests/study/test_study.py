@@ -203,7 +203,7 @@ def test_before_they_were_trained_again_the_best_are_in_the_order_of_the_search(
 
 
 def test_the_best_are_ranked_by_their_mean_once_they_were_trained_again(path: Path) -> None:
-    searched(path, candidates=30, population=10, sample=3, runs=2)
+    searched(path, candidates=30, population=10, sample=3, runs=2, rounds="10,10")
     with Study.open(path) as study:
         again, test, best = study.scores("rerank"), study.scores("test"), study.best(10)
     assert len(again) == 10
