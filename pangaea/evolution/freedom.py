@@ -1,13 +1,17 @@
 """What a function's parameters can make of it, beyond what the layers around it do anyway."""
 
+from __future__ import annotations
+
 import math
 from functools import lru_cache
 from statistics import NormalDist
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pangaea.functions.expression import Function
 from pangaea.functions.parser import parse
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # Where the outputs of a normalized layer are, and a look at the tails.
 _QUANTILES = (NormalDist().inv_cdf((k + 0.5) / 16) for k in range(16))
@@ -23,6 +27,8 @@ def freedom(text: str) -> float:
     The next layer learns any scale and shift of what it is given, so a parameter that only scales
     or shifts adds nothing: what counts is the part of the parameters' tangents that is neither.
     """
+    import numpy as np  # which a command that proposes nothing does not wait for
+
     function = parse(text)
     values = _values(function)
     spread = float(values.std())
@@ -39,5 +45,7 @@ def freedom(text: str) -> float:
 
 
 def _values(function: Function, **parameters: float) -> np.ndarray:
+    import numpy as np
+
     values = [function(x, **parameters) for x in _POINTS]
     return np.clip(np.nan_to_num(values, nan=_HUGE), -_HUGE, _HUGE)

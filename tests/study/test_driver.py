@@ -114,7 +114,7 @@ def test_what_would_spoil_a_study_cannot_change(path: Path) -> None:
 
 def test_the_callback_is_told_each_result_in_a_row(path: Path) -> None:
     rows: list[dict[str, Any]] = []
-    searched(path, candidates=5, runs=2, callback=rows.append)
+    searched(path, candidates=5, runs=2, rounds="10,10", callback=rows.append)
     stages = [row["stage"] for row in rows]
     assert stages == ["baseline"] * 3 + ["search"] * 5 + ["rerank"] * 10 + ["test"] * 8
     assert [row["number"] for row in rows if row["stage"] == "search"] == [1, 2, 3, 4, 5]

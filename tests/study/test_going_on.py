@@ -8,7 +8,7 @@ import pangaea as pg
 from pangaea.study.study import Study
 from tests.study.driving import Drivers, until
 
-LONG = {"candidates": 1, "budget": 1, "runs": 0, "seed": 3}
+LONG = {"candidates": 1, "budget": 1, "rounds": "1,1", "runs": 0, "seed": 3}
 
 
 @pytest.mark.parametrize("killed", ["the worker", "the driver"])

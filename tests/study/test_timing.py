@@ -205,7 +205,7 @@ def test_minutes_alone_set_no_number_of_candidates() -> None:
 
     assert settings({"minutes": 3}, task).candidates == MOST_CANDIDATES
     assert settings({"minutes": 3}, task, {"candidates": 7}).candidates == 7
-    assert settings({}, task).candidates == 200
+    assert settings({}, task).candidates == 120
     assert settings({"minutes": 3}, task).extent == "3 minutes"
     assert settings({"minutes": 2.5, "candidates": 9}, task).extent == "9 candidates or 2.5 minutes"
 
