@@ -37,7 +37,7 @@ def fitted(**changes: Any) -> Course:
 
 def test_a_data_loader_will_do_and_the_loss_falls() -> None:
     course = fitted(recipe=AdamRecipe(epochs=60, rate=0.1))
-    assert course.failure is None
+    assert (course.failure, course.detail) == (None, None)
     assert len(course.loss) == 60
     assert course.loss[-1] < 1e-3 < course.loss[0]
 
@@ -161,7 +161,7 @@ def test_a_score_that_is_no_number_ends_the_training() -> None:
 )
 def test_what_is_wrong_with_a_function_is_a_failure(message: str, reason: str) -> None:
     def unable(model: nn.Module, batch: list[Tensor]) -> Tensor:
-        raise RuntimeError(message)
+        raise RuntimeError(f"{message}\nException raised from somewhere in torch")
 
     course = fitted(loss=unable)
     assert course.failure == reason

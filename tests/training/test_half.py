@@ -68,6 +68,18 @@ def test_weights_keep_their_values_and_their_layout() -> None:
     assert made.master.dtype == torch.float32
 
 
+def test_widened_weights_are_those_of_the_optimizer_in_their_layout() -> None:
+    weights = halves()
+    before = [(p.detach().float(), p.stride()) for p in weights]
+    half = HalfWeights(weights)
+    half.master += 1e-5  # which is lost in half precision
+    half.spread()
+    half.widen()
+    for p, (value, strides) in zip(weights, before, strict=True):
+        assert (p.dtype, p.stride()) == (torch.float32, strides)
+        assert torch.equal(p, value + 1e-5)
+
+
 def test_weights_lie_in_one_stretch_of_memory_without_overlapping() -> None:
     weights = halves()
     made = HalfWeights(weights)
