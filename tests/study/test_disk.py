@@ -4,6 +4,7 @@ import mmap
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -149,6 +150,12 @@ def test_a_full_disk_is_said_and_nothing_is_lost(path: Path) -> None:
     assert len(seen) > 10
     with Study.resume(path) as study:
         assert study.runs("test") == seen
+
+
+def test_a_broken_disk_is_said_as_a_full_one_is(path: Path) -> None:
+    advice = r"cannot be written \(disk I/O error\)\. What was recorded is safe: make room"
+    with created(path) as study, pytest.raises(PangaeaError, match=advice), study.transaction():
+        raise sqlite3.OperationalError("disk I/O error")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from pangaea.testing.judges import instant, raising
 from pangaea.training import train
 from tests.study.driving import REPOSITORY, Drivers, until
 from tests.study.engines import Noting
+from tests.study.judges import failing_candidates
 from tests.study.making import searched
 
 SMALL = {"population": 5, "sample": 3, "rerank": False, "runs": 0}
@@ -135,6 +137,16 @@ def test_a_result_is_printed_in_a_line(path: Path, capsys: pytest.CaptureFixture
     assert lines[3:] == [
         f"search #{row['number']}: {goal.shown(row['score'])}  {row['function']}" for row in rows
     ]
+
+
+def test_a_failure_is_printed_with_its_reason(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = partial(failing_candidates, "diverged")
+    searched(path, candidates=2, runs=0, rerank=False, callback=print, judge=judge)
+    *_, first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("search #1: failed: diverged  ")
+    assert second.startswith("search #2: failed: diverged  ")
 
 
 def test_a_callback_that_fails_stops_the_search_and_loses_nothing(path: Path) -> None:

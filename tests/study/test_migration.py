@@ -256,6 +256,16 @@ def test_strategies_of_schema_1_have_their_own_settings_now(old: Path, strategy:
     assert len(told(old)["table"]) == 12
 
 
+def test_runs_of_schema_1_have_the_scope_of_their_study(old: Path) -> None:
+    changed(
+        old,
+        "update about set value = json_set(value, '$.scope', 'layer') where name = 'settings'",
+    )
+    with Study.open(old) as study:
+        assert {run["scope"] for run in study.runs()} == {"layer"}
+        assert {run.wanted.scope for run in study.pending(PROPOSED)} == {"layer"}
+
+
 def test_epochs_of_schema_1_are_a_budget(old: Path) -> None:
     changed(
         old,

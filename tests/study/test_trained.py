@@ -38,6 +38,8 @@ def test_a_candidate_starts_where_its_longest_training_ended(study: pg.Study) ->
         assert torch.equal(getattr(act, name), torch.full((3,), fmean(ends[name])))
     third = study.activation(1, layer=3, scope="layer")
     assert third.alpha.item() == pytest.approx(ends["alpha"][2])
+    last = study.activation(1, layer=4, scope="layer")
+    assert last.alpha.item() == pytest.approx(ends["alpha"][3])
 
 
 @pytest.mark.parametrize(

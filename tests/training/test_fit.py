@@ -168,6 +168,17 @@ def test_what_is_wrong_with_a_function_is_a_failure(message: str, reason: str) -
     assert course.detail == message
 
 
+def test_too_little_memory_on_a_gpu_is_a_failure_too() -> None:
+    def large(model: nn.Module, batch: list[Tensor]) -> Tensor:
+        raise torch.OutOfMemoryError(
+            "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 1 GiB."
+        )
+
+    course = fitted(loss=large)
+    assert course.failure == "out of memory"
+    assert course.detail == "CUDA out of memory. Tried to allocate 2.00 GiB"
+
+
 def test_what_is_wrong_with_the_code_around_it_is_not() -> None:
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         fitted(model=nn.Linear(2, 1))

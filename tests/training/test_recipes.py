@@ -1,5 +1,6 @@
 """The paper's appendix on training details, number by number, and what compressing leaves of it."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -163,6 +164,12 @@ def test_with_room_enough_the_rate_drops_between_two_epochs(name: str, epochs: i
 def test_compressing_to_its_own_length_changes_nothing(name: str, kind: str) -> None:
     recipe = recipes(name)[kind]
     assert recipe.compressed(recipe.epochs) == recipe
+
+
+@pytest.mark.parametrize(("epochs", "points"), [(4, 4), (20, 4), (40, 4), (80, 8)])
+def test_a_short_run_is_judged_as_often_as_a_long_one(epochs: int, points: int) -> None:
+    full = replace(recipes("wrn-10-4")["full"], epochs=40, judge_every=10)
+    assert epochs // full.compressed(epochs).judge_every == points
 
 
 @pytest.mark.parametrize("epochs", [2, 10, 50, 400])

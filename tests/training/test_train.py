@@ -367,6 +367,16 @@ def test_every_network_takes_parameters_into_account() -> None:
             assert any(value != 1.0 for value in rows[1]), network
 
 
+def test_every_step_is_the_same_share_of_the_training() -> None:
+    task, cpu = pg.task("mnist1d"), torch.device("cpu")
+    run = Training(task, "relu", short(task, 2), 0, device=cpu, dtype=torch.float32)
+    shares = [run.share]
+    while not run.done:
+        run.advance()
+        shares.append(run.share)
+    assert shares == pytest.approx(np.linspace(0, 1, 2 * run.batches.steps + 1).tolist())
+
+
 @pytest.mark.parametrize("seeds", [2, 4])
 def test_progress_grows_from_nothing_to_all(seeds: int) -> None:
     heard: list[float] = []
