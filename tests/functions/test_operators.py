@@ -78,6 +78,7 @@ def test_tensorflow_semantics() -> None:
     assert math.isnan(value("pow", -2.0, 0.5))
     assert value("pow", -2.0, 3.0) == -8.0
     assert value("pow", 0.0, 0.0) == 1.0
+    assert OPERATORS["pow"].slopes(0.0, 0.0)[0] == OPERATORS["pow"].slopes(3.0, 0.0)[0] == 0.0
     assert value("selu", -1.0) == pytest.approx(1.05070098 * 1.67326324 * math.expm1(-1))
     assert value("leaky_relu", -3.0) == pytest.approx(-0.03)
 

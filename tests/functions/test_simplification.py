@@ -46,6 +46,7 @@ SHORTER = [
     ("mul(alpha*swish(x), beta*tanh(x))", "mul(alpha*swish(x), tanh(x))"),
     ("alpha*(swish(x)/beta)", "alpha*swish(x)"),
     ("alpha*abs(beta*x)", "alpha*abs(x)"),
+    ("alpha*reciprocal(beta*x)", "alpha*reciprocal(x)"),
     ("mul(square(alpha*x), beta*tanh(x))", "mul(square(x), alpha*tanh(x))"),
     ("alpha*identity(-(beta*x))", "alpha*negative(x)"),
 ]
@@ -68,6 +69,8 @@ AS_SHORT_AS_CAN_BE = [
     # Every parameter has a say, if only where others are large, small or negative.
     "max(alpha*max(beta*relu(asinh(x)), x), max(gamma*relu(asinh(x)), x))",
     "tanh(min(0, alpha*exp(x)))",
+    "min(x, |alpha*x|)",
+    "max(alpha*max(beta*x, 1), x)",
 ]
 
 
