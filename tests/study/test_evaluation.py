@@ -1,19 +1,20 @@
 """Functions judged side by side: on workers as in this process, kept, and never lost."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
+from pangaea.study import evaluation
 from pangaea.study.evaluation import Comparison
 from pangaea.study.stages import EVALUATION
 from pangaea.study.study import Study
 from pangaea.tasks.evaluate import own_seeds
 from pangaea.testing.judges import instant, raising
 from pangaea.training.how import How
-from pangaea.workers.judge import Job, Result
+from pangaea.workers.judge import Job, Judge, Result
 from pangaea.workers.place import Place
 
 HERE = Place(workers=0)
@@ -84,6 +85,26 @@ def test_another_question_is_not_answered_by_old_runs(
 def test_a_mistake_is_said_before_anything_is_trained(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(PangaeaError, match=sentence):
         Comparison(**{"functions": ["relu"], **given})
+
+
+@pytest.mark.parametrize(("runs", "workers"), [(1, None), (2, 2), (3, 3), (20, 8)])
+def test_where_nobody_says_there_are_as_many_workers_as_cores_have_runs(
+    runs: int, workers: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int | None] = []
+
+    def engine(judge: Judge, place: Place) -> NoReturn:
+        asked.append(place.workers)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluation, "cores", lambda: 8)
+    monkeypatch.setattr(evaluation, "engine", engine)
+    comparison, how = Comparison(["relu"], runs=runs), How(device="cpu")
+    assert comparison.belongs_here(Place(), how) == (workers is None)
+    if workers is not None:
+        with pytest.raises(KeyboardInterrupt):
+            comparison.run(Place(), how, tmp_path, judge=instant)
+        assert asked == [workers]
 
 
 def test_workers_get_their_gpus_by_their_place(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 import pangaea as pg
+from pangaea.activation.values import layers
 from pangaea.errors import PangaeaError
 from pangaea.study.trained import by_layer, recorded
-from tests.study.making import candidate, created
+from tests.study.making import candidate, created, ran, wanted
 from tests.study_maker import Maker
 
 TEXT = "alpha*swish(beta*x)"
@@ -53,6 +54,20 @@ def test_a_mean_is_over_the_whole_network_where_it_is_known_how_large_its_layers
     with created(path) as study:
         candidate(study, 1, "alpha*tanh(x)", score=70.0, curves=curves)
         assert study.activation(1, scope="layer").alpha.item() == mean
+
+
+def test_a_layer_has_each_of_its_values_where_they_were_kept(path: Path) -> None:
+    text, values = "alpha*tanh(x)", torch.tensor([0.5, -2.0, 3.0])
+    model = torch.nn.Sequential(pg.Activation(text, shape=2), pg.Activation(text, shape=3))
+    with torch.no_grad():
+        model[1].alpha.copy_(values)  # type: ignore[union-attr,operator]
+    with created(path) as study:
+        candidate(study, 1, text, score=70.0)
+        with study.transaction():
+            ran(
+                study, wanted("rerank", text, seed=9), score=75.0, curves={"trained": layers(model)}
+            )
+        assert torch.equal(study.activation(1, layer=2).alpha, values)
 
 
 def test_without_a_number_it_is_the_best(study: pg.Study) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -55,6 +56,21 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
     resumed = train(checkpoints=tmp_path, progress=heard.append)
     assert story(resumed) == story(whole)
     assert heard[0] >= stopped[-1] >= at
+
+
+def test_the_seconds_before_an_interruption_count_and_those_of_the_break_do_not() -> None:
+    def started() -> Training:
+        task, cpu = pg.task("mnist1d"), torch.device("cpu")
+        return Training(task, "relu", short(task, 1), 0, device=cpu, dtype=torch.float32)
+
+    saved = started().checkpoint()
+    saved["result"]["seconds"] = 1000.0
+    began = time.perf_counter()
+    resumed = started()
+    resumed.restore(saved)
+    while not resumed.done:
+        resumed.advance()
+    assert 1000 <= resumed.result.seconds <= 1000 + time.perf_counter() - began
 
 
 def test_dropout_goes_on_as_if_nothing_had_happened(
