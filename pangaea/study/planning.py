@@ -25,6 +25,7 @@ class Ending(NamedTuple):
 
     budget: int
     reranked: int  # runs in which the best are trained again; 0 for none
+    least: int  # so many of them at least, or none: the first round
     tested: int  # functions that are tested
     runs: int  # test runs of each
 
@@ -54,8 +55,8 @@ def took(runs: int, budget: int, pace: Pace) -> float:
 def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
     """As many candidates as leave time for the rest: all of it, or what fits into its share."""
     share = _SHARE * total
-    again = took(ending.reranked, ending.budget, pace)
-    rerank = 0 < again <= share
+    again = min(share, took(ending.reranked, ending.budget, pace))
+    rerank = 0 < took(ending.least, ending.budget, pace) <= share
     runs = ending.runs
     while runs and took(runs * ending.tested, ending.budget, pace) > share:
         runs -= 1

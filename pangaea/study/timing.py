@@ -20,7 +20,7 @@ from pangaea.study.study import Run, Study
 from pangaea.workers.judge import Result
 
 _ENTRY = "time"  # of a study: seconds that its search ran, and settings as they were asked for
-_FEWEST = 2  # test runs of each, before any of the best is trained again: one tells no spread
+_FEWEST = 2  # test runs of each, before the first round is left out: one tells no spread
 
 
 class Unlimited:
@@ -67,9 +67,11 @@ class Limited(Unlimited):
         """`began` is when the clock showed that somebody asked for the search."""
         self._study, self._runner, settings = study, runner, study.settings
         assert settings.minutes is not None
+        rounds = settings.again if settings.rerank else (0,)
         ending = Ending(
             budget=study.task["budgets"]["full"],
-            reranked=sum(settings.again) if settings.rerank else 0,
+            reranked=sum(rounds),
+            least=rounds[0] * rounds.count(rounds[0]),
             tested=TESTED + 1 + len(settings.further),
             runs=settings.runs,
         )
@@ -131,7 +133,11 @@ class Limited(Unlimited):
         )
 
     def fits(self, stage: Stage, budget: int) -> bool:
-        tests = min(_FEWEST, self._study.settings.runs) if stage is RERANK else 0
+        tests = 0
+        if stage is RERANK:
+            first = self._study.asked([RERANK.name]) < self._schedule.ending.least
+            runs = _FEWEST if first else self._schedule.plan(self._workers).runs
+            tests = min(runs, self._study.settings.runs)
         return self._schedule.fits(
             budget, self._workers, self._schedule.tests(tests, self._workers)
         )
@@ -157,17 +163,19 @@ class Limited(Unlimited):
         """Say what was done, and what there was no time for."""
         settings, schedule = self._study.settings, self._schedule
         parts = [f"{self._study.asked(PROPOSED)} candidates"]
-        parts += ["the best trained again"] * bool(self._study.asked([RERANK.name]))
+        again = self._study.asked([RERANK.name]) > 0
+        parts += ["the best trained again"] * again
         if settings.runs and self._study.asked([TEST.name]):
             parts.append(_tests(settings.runs))
-        short = [what for name, what in _SHORT.items() if name in self._left_out]
+        missing = {
+            "rerank": "all rounds of that" if again else "training the best again",
+            "runs": "all test runs",
+        }
+        short = [what for name, what in missing.items() if name in self._left_out]
         self._runner.watch.note(
             f"{', '.join(parts)} in {schedule.spent / 60:.1f} of {settings.minutes:g} minutes"
             + (f"; no time for {' and '.join(short)}" if short else "")
         )
-
-
-_SHORT = {"rerank": "training the best again", "runs": "all test runs"}
 
 
 def _tests(runs: int) -> str:

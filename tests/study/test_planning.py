@@ -4,7 +4,7 @@ import pytest
 
 from pangaea.study.planning import Ending, Pace, Plan, Schedule, plan, took
 
-ENDING = Ending(budget=40, reranked=20, tested=4, runs=10)
+ENDING = Ending(budget=40, reranked=20, least=20, tested=4, runs=10)
 PACE = Pace(candidate=2.0, unit=0.1, workers=2)  # 4.4 s for a run of the full budget
 
 
@@ -48,8 +48,17 @@ def test_the_best_are_not_trained_again_where_that_takes_more_than_a_quarter() -
     assert planned.candidates == int(100 - planned.seconds)
 
 
+def test_of_many_rounds_there_are_as_many_as_fit() -> None:
+    rounds = ENDING._replace(reranked=40, least=16)
+    whole, part, none = (plan(rounds, PACE, left=s, total=s) for s in (400.0, 200.0, 100.0))
+    assert (whole.rerank, part.rerank, none.rerank) == (True, True, False)
+    assert whole.seconds == pytest.approx(20 * 4.4 + 20 * 4.4)
+    assert part.seconds == pytest.approx(50 + 10 * 4.4)  # their share, and five tests of four
+    assert part.candidates == int((200 - part.seconds) / 2.0 * 2)
+
+
 def test_what_nobody_asked_for_takes_no_time() -> None:
-    planned = plan(Ending(40, reranked=0, tested=4, runs=0), PACE, left=100.0, total=100.0)
+    planned = plan(Ending(40, reranked=0, least=0, tested=4, runs=0), PACE, left=100.0, total=100.0)
     assert planned == Plan(100, False, 0, 0.0)
 
 

@@ -93,11 +93,12 @@ def searched(study: Study, engine: Simulated) -> Listening:
 @pytest.mark.parametrize("takes", [steady, slowing])
 @pytest.mark.parametrize("workers", [1, 2, 7])
 @pytest.mark.parametrize("minutes", [8, 20])
+@pytest.mark.parametrize("rounds", ["10,10", "16,8,4,4,2,2,2,2"])
 def test_all_of_it_ends_in_time_and_uses_it(
-    path: Path, takes: Takes, workers: int, minutes: float
+    path: Path, takes: Takes, workers: int, minutes: float, rounds: str
 ) -> None:
     engine = Simulated(workers, takes)
-    with created(path, minutes=minutes, runs=6, **TIMED) as study:
+    with created(path, minutes=minutes, runs=6, rounds=rounds, **TIMED) as study:
         searched(study, engine)
         late = 1.0 if takes is steady else 1.05  # nobody knows that it becomes slow
         assert 0.9 * 60 * minutes <= engine.now <= late * 60 * minutes
@@ -120,6 +121,24 @@ def test_with_time_enough_nothing_is_left_out(path: Path) -> None:
     assert planned.endswith("the best again, 6 test runs each")
     assert "6 test runs each in" in done
     assert "no time for" not in done
+
+
+def test_rounds_for_which_there_is_no_time_are_left_out_and_come_later(path: Path) -> None:
+    rounds = {"rounds": "16,8,4,4,2,2,2,2", "seeds": "common"}
+    with created(path, minutes=30, runs=4, **TIMED, **rounds) as study:
+        watch = searched(study, Simulated(1, steady))
+        some = len(study.runs("rerank"))
+        assert 16 <= some < 40
+        assert (study.settings.rerank, study.settings.runs) == (False, 4)
+        again = study.scores("rerank")
+        if some >= 24:  # the first is one that stayed in it
+            assert len(again[study.best(1)[0]["function"]]) > 1
+    assert "the best trained again, 4 test runs each" in watch.notes[-1]
+    assert watch.notes[-1].endswith("no time for all rounds of that")
+    pg.resume(path, minutes=90, judge=instant, workers=0, candidates=200).close()
+    with Study.open(path) as study:
+        assert study.settings.rerank
+        assert max(map(len, study.scores("rerank").values())) == 8
 
 
 def test_what_there_is_no_time_for_is_said_and_comes_with_more_minutes(path: Path) -> None:
