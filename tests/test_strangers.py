@@ -22,7 +22,6 @@ from pangaea.errors import PangaeaError
 from pangaea.report import findings, formats, records
 from pangaea.report.page import document
 from pangaea.report.terminal import best
-from pangaea.study import file
 from pangaea.study.driver import resume, search
 from pangaea.study.general import general
 from pangaea.workers.judge import Job, Judge, Result
@@ -103,7 +102,7 @@ def uses(path: Path) -> Iterator[str]:
     ids=["25", "475 more"],
 )
 def test_every_command_ends_on_a_study_that_is_hurt(
-    wholes: list[Path], tmp_path: Path, seeds: range, monkeypatch: pytest.MonkeyPatch
+    wholes: list[Path], tmp_path: Path, seeds: range
 ) -> None:
     for use in USES.values():
         whole = tmp_path / "whole.study"
@@ -112,7 +111,6 @@ def test_every_command_ends_on_a_study_that_is_hurt(
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     refused = 0
     for seed in seeds:
-        monkeypatch.setattr(file, "_SMALL", seed % 2 << 30)  # values are checked before, or beside
         path = tmp_path / f"{seed}.study"
         done = hurt(wholes[seed % len(wholes)], path, seed)
         try:
@@ -239,12 +237,10 @@ WORST: dict[str, tuple[str, str]] = {
 SEEN_LATE = ("a value of many millions", "deep values", "values that are none")
 
 
-@pytest.mark.parametrize("small", [0, 1 << 30], ids=["checked beside", "checked before"])
 @pytest.mark.parametrize("what", WORST)
 def test_what_is_wrong_is_said_with_its_file_and_its_row(
-    wholes: list[Path], tmp_path: Path, what: str, small: int, monkeypatch: pytest.MonkeyPatch
+    wholes: list[Path], tmp_path: Path, what: str
 ) -> None:
-    monkeypatch.setattr(file, "_SMALL", small)
     statement, sentence = WORST[what]
     path = tmp_path / "a.study"
     path.write_bytes(wholes[0].read_bytes())

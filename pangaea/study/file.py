@@ -15,7 +15,6 @@ from pangaea import system
 from pangaea.errors import PangaeaError
 from pangaea.files import replacing
 from pangaea.study import migration, schema
-from pangaea.study.check import Check
 from pangaea.study.lock import Lock, beside, guarded
 from pangaea.study.saving import resume_command
 
@@ -97,10 +96,7 @@ def create(path: Path, about: Mapping[str, str]) -> tuple[Path, sqlite3.Connecti
 
 def write(path: Path) -> tuple[Path, sqlite3.Connection, Lock]:
     """An existing study to go on with, and the right to write it; an earlier one is migrated."""
-    connection, check = read(path)
-    connection.close()
-    if check is not None:
-        check.done()
+    read(path).close()
     lock = Lock(path)
     try:
         with sentences(path):
@@ -112,31 +108,26 @@ def write(path: Path) -> tuple[Path, sqlite3.Connection, Lock]:
         raise
 
 
-def read(path: Path, *, whole: bool = True) -> tuple[sqlite3.Connection, Check | None]:
+def read(path: Path, *, whole: bool = True) -> sqlite3.Connection:
     """An existing study, to look at; refused untouched if it is not one, or a newer one.
 
-    One of an earlier schema is shown as a copy in memory. A `whole` one has every value checked: a
-    large one meanwhile, and what was read of it may be believed when that is done.
+    One of an earlier schema is shown as a copy in memory. A `whole` one has every value checked.
     """
     if not path.is_file():
         raise PangaeaError(f"there is no study at {path}")
     _recognize(path)
     with sentences(path):
         connection = _reading(path)
-        earlier = connection.execute("pragma user_version").fetchone()[0] != schema.VERSION
-        if earlier:
-            with contextlib.closing(connection) as first:
-                connection = _migrated(first, path)
+        if connection.execute("pragma user_version").fetchone()[0] != schema.VERSION:
+            with contextlib.closing(connection) as earlier:
+                connection = _migrated(earlier, path)
         try:
-            if whole and not earlier and path.stat().st_size > _SMALL:
-                schema.check_values(connection, path, ["about"])
-                return connection, Check(_reading(path), path)
             if whole:
                 schema.check_values(connection, path)
         except BaseException:
             connection.close()
             raise
-        return connection, None
+        return connection
 
 
 def _reading(path: Path) -> sqlite3.Connection:
@@ -185,11 +176,7 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{path.absolute().as_uri()}?{how}",
-        uri=True,
-        isolation_level=None,
-        timeout=30,
-        check_same_thread="rw" in how,  # who only reads may do so in another thread
+        f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=30
     )
 
 

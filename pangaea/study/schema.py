@@ -7,7 +7,7 @@ and its values by SQLite itself, which takes a sixth of a second for 100,000 can
 
 import re
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import NamedTuple
 from pangaea.errors import PangaeaError
 from pangaea.evolution.trials import NoFunctionError
 from pangaea.study import migration
+from pangaea.study.settings import SCOPES
+from pangaea.study.stages import STAGES
 
 VERSION = 2
 # What a column means stands beside it, in every study too: `sqlite3 first.study .schema`. A meaning
@@ -77,6 +79,9 @@ HUGE = 1e300  # a number beyond it has overflowed somewhere
 _RULES = {
     "candidates": {"number": "number >= 1", "parent": "(parent is null or parent < number)"},
     "runs": {
+        "stage": f"stage in {tuple(STAGES)}",
+        "scope": f"(scope is null or scope in {SCOPES})",
+        "part": f"part in {tuple(sorted({stage.part for stage in STAGES.values()}))}",
         "candidate": "(candidate is not null or stage not in ('search', 'promotion'))",
         "budget": "typeof(budget) = 'integer' and budget between 1 and 1000000000",
     },
@@ -173,13 +178,10 @@ def _essence(sql: str) -> str:
 # Values
 
 
-def check_values(
-    connection: sqlite3.Connection, path: Path, tables: Collection[str] = tuple(_ROWS)
-) -> None:
+def check_values(connection: sqlite3.Connection, path: Path) -> None:
     """Raise if a value is not of its column's kind, or a row belongs to none of those it names."""
     for table, (key, noun) in _ROWS.items():
-        # Curves are most of the file: each is looked at when it is read.
-        if table == "curves" or table not in tables:
+        if table == "curves":  # most of the file: each is looked at when it is read
             continue
         rules = _rules(table)
         every = " and ".join(rules.values())

@@ -7,7 +7,6 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +15,6 @@ from pangaea.evolution.trials import Measured, Trial, mean_score
 from pangaea.study import file, schema
 from pangaea.study.about import about as read_about
 from pangaea.study.about import plain, versions
-from pangaea.study.check import Check
 from pangaea.study.lock import Lock
 from pangaea.study.saving import lost, overwritten
 from pangaea.study.settings import Settings
@@ -63,23 +61,15 @@ class Run(NamedTuple):
 class Study:
     """Reads a study; a driver, which holds the lock, also writes it."""
 
-    def __init__(
-        self,
-        path: Path,
-        connection: sqlite3.Connection,
-        lock: Lock | None,
-        check: Check | None = None,
-    ) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
         self.path = path
         self._connection = connection
-        self._lock, self._check = lock, check
+        self._lock = lock
         if lock is None:  # who only looks need not close it: Python 3.13 on would warn of that
             weakref.finalize(self, file.let_go, connection)
         self._trials: tuple[int | None, list[Trial]] | None = None  # as of which position
         try:
-            with file.sentences(path):
-                entries = connection.execute("select name, value from about").fetchall()
-            about = read_about(dict(entries), path)
+            about = read_about(dict(self._rows("select name, value from about")), path)
         except BaseException:
             self.close()
             raise
@@ -107,12 +97,9 @@ class Study:
     @classmethod
     def open(cls, path: Path | str, *, whole: bool = True) -> "Study":
         """An existing study, to look at; with `whole=False` at little more than its settings."""
-        connection, check = file.read(Path(path), whole=whole)
-        return cls(Path(path), connection, None, check)
+        return cls(Path(path), file.read(Path(path), whole=whole), None)
 
     def close(self) -> None:
-        if self._check is not None:
-            self._check.stop()
         if self._lock is None:
             self._connection.close()
         else:
@@ -202,23 +189,12 @@ class Study:
         except schema.NONSENSE as error:
             raise schema.damaged(self.path, f"its {name}: {schema.brief(error)}") from None
 
-    @contextmanager
-    def _believed(self) -> Iterator[None]:
-        """What is read inside is good if every value of the file is, which is known at the end."""
-        try:
-            with file.sentences(self.path):
-                yield
-        finally:
-            if self._check is not None:
-                with file.sentences(self.path):
-                    self._check.done()
-
     def _rows(self, query: str, *values: object) -> list[Any]:
-        with self._believed():
+        with file.sentences(self.path):
             return self._connection.execute(query, values).fetchall()
 
     def _dicts(self, query: str, *values: object) -> list[dict[str, Any]]:
-        with self._believed():
+        with file.sentences(self.path):
             cursor = self._connection.execute(query, values)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
@@ -244,30 +220,27 @@ class Study:
 
     def trials(self) -> list[Trial]:
         """The candidates that have a result, in the order in which their first ones came."""
-        with self._believed():
-            (last,) = self._connection.execute("select max(position) from results").fetchone()
-            if self._trials is None or self._trials[0] != last:
-                self._trials = last, self._read_trials()
+        ((last,),) = self._rows("select max(position) from results")
+        if self._trials is None or self._trials[0] != last:
+            self._trials = last, self._read_trials()
         return list(self._trials[1])
 
     def _read_trials(self) -> list[Trial]:
+        oriented = "score" if self.goal.oriented(1.0) > 0 else "-score"
         query = (
-            "select number, c.function, parent, budget, score, seconds, failure"
+            f"select number, c.function, parent, budget, {oriented}, seconds, failure"
             " from results join runs using (run) join candidates c on number = candidate"
             f" where {_PROPOSED} order by position"
         )
-        with _no_garbage():
+        with file.sentences(self.path), _no_garbage():
             rows = self._connection.execute(query).fetchall()
-            if not rows:
-                return []
-            # By columns: row by row takes twice as long.
-            numbers, texts, parents, budgets, scores, seconds, failures = zip(*rows, strict=True)
-            if self.goal.oriented(1.0) < 0:
-                scores = tuple(None if score is None else -score for score in scores)
-            runs = zip(map(Measured, budgets, scores), strict=True)
-            columns = zip(numbers, texts, parents, runs, scores, seconds, failures, strict=True)
-            trials = list(map(tuple.__new__, repeat(Trial), columns))  # a quarter off its own way
-            return trials if len(set(numbers)) == len(trials) else _together(trials)
+            new = tuple.__new__  # their own way takes half as long again
+            trials = [
+                new(Trial, (number, text, parent, (new(Measured, (budget, s)),), s, cost, failure))
+                for number, text, parent, budget, s, cost, failure in rows
+            ]
+            several = len({trial.number for trial in trials}) < len(trials)
+            return _together(trials) if several else trials
 
     def asked(self, stages: Sequence[str]) -> int:
         """How many runs of these stages there are, with and without a result."""
