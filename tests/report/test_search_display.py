@@ -113,6 +113,20 @@ def test_what_a_worker_says_stays_text(study: Study) -> None:
     assert "\x1b" not in stream.getvalue()
 
 
+def test_rounds_of_a_stage_are_one_to_who_reads_it(study: Study) -> None:
+    stream = io.StringIO()
+    lines = Lines(stream)
+    lines.stage(study, "rerank", 0, 3)
+    for number in (1, 2):
+        lines.result(study, run(number, "tanh(x)", "rerank"), result(60.0))
+    lines.stage(study, "rerank", 2, 3)
+    lines.result(study, run(3, "tanh(x)", "rerank"), result(60.0))
+    assert stream.getvalue() == "training the best again, 3 runs\n"
+    lines = Lines(stream)
+    lines.stage(study, "rerank", 2, 3)
+    assert stream.getvalue().endswith("training the best again, 2 of 3 done before\n")
+
+
 def test_the_stage_is_told_in_words_with_the_baselines_name(study: Study) -> None:
     stream = io.StringIO()
     lines = Lines(stream)

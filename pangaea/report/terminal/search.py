@@ -145,7 +145,10 @@ class Lines(Board):
         self._stream.flush()
 
     def stage(self, study: Study, name: str, done: int, total: int) -> None:
+        goes_on = (name, done) == (self.name, self.done)  # with its next round
         super().stage(study, name, done, total)
+        if goes_on and done:
+            return
         if name == SEARCH.name and (level := self.level()) is not None:
             self.say(level)
         of = f", {done} of {total} done before" if done else f", {total} runs"
