@@ -83,7 +83,7 @@ _RULES = {
         "scope": f"(scope is null or scope in {SCOPES})",
         "part": f"part in {tuple(sorted({stage.part for stage in STAGES.values()}))}",
         "candidate": "(candidate is not null or stage not in ('search', 'promotion'))",
-        "budget": "typeof(budget) = 'integer' and budget between 1 and 1000000000",
+        "budget": "budget = cast(budget as integer) and budget between 1 and 1000000000",
     },
 }
 # Each table with the column that names its rows, and what such a row is called.
@@ -230,7 +230,7 @@ def _rule(name: str, kind: str) -> str:
     if kind == "REAL":
         return f"{name} between {-HUGE} and {HUGE}"
     if kind == "INTEGER":
-        return f"typeof({name}) = 'integer'"
+        return f"{name} = cast({name} as integer)"
     text = f"{name} >= '' and {name} < x''"
     return (
         f"({text})" if name in _JSON else f"({text} and length(cast({name} as blob)) <= {LONGEST})"

@@ -416,6 +416,9 @@ def _no_garbage() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # to the oldest objects, or all of it is looked through now
+            gc.freeze()
+            gc.unfreeze()
         if was:
             gc.enable()
 

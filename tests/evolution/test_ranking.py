@@ -1,9 +1,11 @@
 """The best of the trials, and the functions that none dominates."""
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pangaea.evolution.ranking import pareto, played, top
+from pangaea.evolution.ranking import distinct, pareto, played, ranked, top
 from pangaea.evolution.trials import Measured, Trial
 
 scores = st.dictionaries(
@@ -27,6 +29,20 @@ def test_the_best_come_first_and_no_two_are_equivalent() -> None:
     ]
     assert [t.number for t in top(trials, 10)] == [2, 3, 5]
     assert [t.number for t in top(trials, 1)] == [2]
+
+
+def test_the_best_are_the_same_whether_few_are_equivalent_or_most() -> None:
+    """A few of the best are looked at first, and all if that does not do."""
+    rng = random.Random(0)
+    texts = ["relu(x)", "max(x, zero(x))", "tanh(x)", "swish(x)", "elu(x)", "erf(x)"]
+    for most in (1, 2, 6):
+        for scores in ((1.0,), (1.0, 2.0), tuple(range(40))):
+            trials = [
+                trial(n, rng.choice(texts[:most]), rng.choice([None, *scores])) for n in range(60)
+            ]
+            rng.shuffle(trials)
+            for count in (1, 2, 3, 5):
+                assert top(trials, count) == distinct(ranked(trials), count)
 
 
 def test_failures_are_never_among_the_best_and_bad_scores_are() -> None:
