@@ -49,9 +49,9 @@ def played(
     order, complete = list(functions), 0
     for count in rounds:
         runs = {function: scores.get(function, ())[: complete + 1] for function in order[:count]}
-        means = {function: fmean(some) if some else -math.inf for function, some in runs.items()}
+        means = {function: fmean(each) if each else -math.inf for function, each in runs.items()}
         order[:count] = sorted(means, key=means.__getitem__, reverse=True)
-        if any(len(some) <= complete for some in runs.values()):
+        if any(len(each) <= complete for each in runs.values()):
             break
         complete += 1
     return order, complete

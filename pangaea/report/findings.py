@@ -94,8 +94,7 @@ def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
         tested = row["test"]
         against = None if row["function"] == study.baseline else reference
         results.append(
-            row
-            | {name: finite(row[name]) for name in ("reranked", "validation")}
+            plain(row)
             | {
                 "readable": _named(study, row["function"]),
                 "cost": times(study, row["function"]),
@@ -108,6 +107,11 @@ def rows(study: Snapshot, count: int = TESTED) -> list[Row]:
     return results
 
 
+def plain(row: Row) -> Row:
+    """Without the means that JSON cannot say: those of failures may be infinite."""
+    return row | {name: finite(row[name]) for name in ("reranked", "believed", "validation")}
+
+
 def _reference(study: Snapshot, text: str) -> Row:
     """What is known of the baseline; of a function that is only tested, its tests."""
     score = study.baseline_score if text == study.baseline else None
@@ -117,6 +121,7 @@ def _reference(study: Snapshot, text: str) -> Row:
         "score": score,
         "gain": None if score is None else 0.0,
         "reranked": None,
+        "believed": None,
         "validation": study.goal.mean(study.validations().get(text, [])),
         "test": study.scores(TEST.name).get(text),
         "seconds": baseline_seconds(study) if text == study.baseline else None,

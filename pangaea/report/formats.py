@@ -14,10 +14,10 @@ from typing import Any
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
 from pangaea.report import sources, texts
-from pangaea.report.findings import columns, judged_table, reproduce
+from pangaea.report.findings import columns, judged_table, plain, reproduce
 from pangaea.report.front import front, meaning, shown
 from pangaea.report.headline import headline
-from pangaea.report.measures import bare, finite, mean_or_none
+from pangaea.report.measures import bare, mean_or_none
 from pangaea.report.page import document as page
 from pangaea.report.records import Row, Snapshot, names, opened
 from pangaea.study.stages import BEST
@@ -235,10 +235,7 @@ def as_json(studies: Sequence[Snapshot]) -> str:
             "path": texts.inert(str(study.path)),
             "headline": headline(study),
             "baseline": {"function": study.baseline, "score": study.baseline_score},
-            "best": [
-                row | {"reranked": finite(row["reranked"]), "validation": finite(row["validation"])}
-                for row in study.best(BEST)
-            ],
+            "best": [*map(plain, study.best(BEST))],
             "front": front(study),
             "candidates": study.table(),
             **reproduce(study),

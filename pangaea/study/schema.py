@@ -17,7 +17,7 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.trials import NoFunctionError
 from pangaea.study import migration
 from pangaea.study.settings import SCOPES
-from pangaea.study.stages import STAGES
+from pangaea.study.stages import PROPOSED, STAGES
 
 VERSION = 2
 # What a column means stands beside it, in every study too: `sqlite3 first.study .schema`. A meaning
@@ -82,7 +82,7 @@ _RULES = {
         "stage": f"stage in {tuple(STAGES)}",
         "scope": f"(scope is null or scope in {SCOPES})",
         "part": f"part in {tuple(sorted({stage.part for stage in STAGES.values()}))}",
-        "candidate": "(candidate is not null or stage not in ('search', 'promotion'))",
+        "candidate": f"(candidate is not null or stage not in {PROPOSED})",
         "budget": "budget = cast(budget as integer) and budget between 1 and 1000000000",
     },
 }

@@ -70,14 +70,14 @@ class Search:
         """Train the best again and test them, as far as there is time."""
         self.time.searched(self._ended)
         self.settings = self.study.settings
-        most = max(TESTED, *self.settings.again)
+        best = top(self.trials, max(TESTED, *self.settings.again))
         if self.settings.rerank:
-            self._train_again(top(self.trials, most))
+            self._train_again(best)
         if self.settings.runs and self.trials:
-            rows = standing(self.study, top(self.trials, most))[:TESTED]
-            best = [self.trials[self._places[row["number"]]] for row in rows]
+            rows = standing(self.study, best)[:TESTED]
+            tested = [self.trials[self._places[row["number"]]] for row in rows]
             references = (self.study.baseline, *self.settings.further)
-            self._judge(TEST, best, self.settings.runs, references)
+            self._judge(TEST, tested, self.settings.runs, references)
 
     def _train_again(self, best: Sequence[Trial]) -> None:
         """Round by round, as many of the best as are still in it."""

@@ -168,11 +168,10 @@ class Study:
         measured = result.get("values")
         row = result | {"measured": json.dumps(measured) if measured else None}
         self._connection.execute(_INSERT_RESULT, (run, *(row.get(name) for name in _RESULT)))
-        curves = result.get("curves") or ""
-        if curves:
-            curves = curves.text if isinstance(curves, Curves) else json.dumps(curves)
-        if 0 < len(curves) < schema.LARGEST:  # larger ones nobody could read
-            self._connection.execute("insert into curves values (?, ?)", (run, curves))
+        curves = result.get("curves")
+        text = curves.text if isinstance(curves, Curves) else json.dumps(curves) if curves else ""
+        if 0 < len(text) < schema.LARGEST:  # larger ones nobody could read
+            self._connection.execute("insert into curves values (?, ?)", (run, text))
 
     def note(self, name: str, value: Any) -> None:
         """Keep plain data about the study as a whole."""
@@ -236,8 +235,11 @@ class Study:
             rows = self._connection.execute(query).fetchall()
             new = tuple.__new__  # their own way takes half as long again
             trials = [
-                new(Trial, (number, text, parent, (new(Measured, (budget, s)),), s, cost, failure))
-                for number, text, parent, budget, s, cost, failure in rows
+                new(
+                    Trial,
+                    (number, text, parent, (new(Measured, (budget, score)),), score, cost, why),
+                )
+                for number, text, parent, budget, score, cost, why in rows
             ]
             several = len({trial.number for trial in trials}) < len(trials)
             return _together(trials) if several else trials

@@ -1,5 +1,7 @@
 """The headline says what was found, and no more than the study holds."""
 
+import json
+import math
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -17,6 +19,7 @@ from pangaea.report.findings import (
     rows,
     state,
 )
+from pangaea.report.formats import as_json
 from pangaea.report.headline import headline
 from pangaea.report.measures import probability, welch
 from pangaea.report.records import Snapshot, opened
@@ -178,6 +181,21 @@ def test_a_failed_test_run_of_an_unbounded_goal_is_infinitely_bad(tmp_path: Path
         _, row = findings.tested(study)
         assert (row["mean"], row["shown"], row["failures"], row["p"]) == (None, "∞", 1, None)
         assert [r["test_mean"] for r in rows(study, 1)][1] is None
+
+
+def test_what_is_infinitely_bad_when_trained_again_is_none_in_plain_data(tmp_path: Path) -> None:
+    with Maker(tmp_path / "a.study", candidates=20, goal=LOSS, runs=0) as maker:
+        maker.baseline()
+        maker.search()
+        with maker.study.transaction():
+            for row in maker.study.best(10):
+                for seed in range(2):
+                    maker.run("rerank", row["number"], row["function"], seed, None)
+    with opened(tmp_path / "a.study") as study:
+        assert study.best(1)[0]["believed"] == math.inf
+        best = json.loads(as_json([study]))["studies"][0]["best"]
+        for row in (*best, *rows(study)[1:]):
+            assert (row["reranked"], row["believed"], row["validation"]) == (None, None, None)
 
 
 def test_a_candidate_with_several_runs_counts_once_and_its_runs_are_told(

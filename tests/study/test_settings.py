@@ -56,7 +56,12 @@ chosen = st.builds(
 )
 EVERY: list[tuple[type, Declaration]] = [
     (owner, declared)
-    for owner in (Settings, Place, How, *{one.settings for one in strategies().values()})
+    for owner in (
+        Settings,
+        Place,
+        How,
+        *dict.fromkeys(one.settings for one in strategies().values()),
+    )
     for declared in declarations(owner)
 ]
 

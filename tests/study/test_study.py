@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.trials import Measured
 from pangaea.functions.equivalence import equivalent
@@ -18,6 +19,7 @@ from pangaea.study import about
 from pangaea.study.stages import PROPOSED, STAGES
 from pangaea.study.study import Run, Study, open_study
 from pangaea.tasks.goal import minimize
+from pangaea.workers.curves import Curves
 from tests.study.driving import Drivers, until
 from tests.study.making import LOSS, candidate, created, ran, searched, wanted
 
@@ -244,6 +246,14 @@ def test_a_failed_run_has_no_score_and_the_baseline_is_the_mean_of_the_others(
     assert study.scores("baseline") == {"relu(x)": [60.0, 70.0, None]}
     assert study.goal.mean(study.scores("baseline")["relu(x)"]) == pytest.approx(140 / 3)
     assert study.baseline_score == 65.0
+
+
+def test_curves_that_come_as_text_are_kept_unread(path: Path) -> None:
+    unread = Curves('{"loss": [2.0, 1.0]')  # nobody has looked: it does not end
+    with created(path) as made:
+        candidate(made, 1, "tanh(x)", score=50.0, curves=unread)
+        with pytest.raises(PangaeaError, match="the curves of run 1"):
+            made.curves(1)
 
 
 def test_curves_come_back_as_they_were(study: Study) -> None:
