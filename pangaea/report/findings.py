@@ -288,6 +288,8 @@ def progress(study: Snapshot) -> str:
         how_far, tried = state(study), _tried(study)
         done = how_far if how_far == tried else f"{tried}, {how_far}"
         parts = [f"{task}: {done}"]
+        if study.settings.given:
+            parts.append("warm start")
     if study.failures:
         parts.append("failed: " + ", ".join(f"{n} {why}" for why, n in study.failures.items()))
     return " · ".join(parts)

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from pangaea.functions.equivalence import equivalent
+from pangaea.functions.parser import parse
 from pangaea.report import texts
 from pangaea.report.findings import cost, counted, extent, references, state, tested
 from pangaea.report.measures import Scores, duration, moment, probability, spread, welch
@@ -18,7 +20,7 @@ def headline(study: Snapshot) -> dict[str, Any]:
     best = first[0] if first else None
     return {
         "function": texts.short(best["function"]) if best else None,
-        "sentence": _sentence(study, best),
+        "sentence": _sentence(study, best) + _given(study, best),
         "state": state(study),
         "facts": dict(_facts(study, best)),
         "tested": tested(study),
@@ -57,6 +59,14 @@ def _sentence(study: Snapshot, best: Row | None) -> str:
     )
 
 
+def _given(study: Snapshot, best: Row | None) -> str:
+    """That the best function was not found, for it is one of the warm start."""
+    given = study.settings.given
+    if best is None or not given or not any(equivalent(parse(best["function"]), f) for f in given):
+        return ""
+    return " It was not found: the search began with it."
+
+
 def _compared(goal: Goal, mine: Scores, reference: Scores, name: str) -> str:
     """`1.20 points better than GELU's 71.00 ± 1.00% (n = 10 and 10, p = 0.012 *)`."""
     p = welch(goal, mine, reference)
@@ -91,6 +101,8 @@ def _facts(study: Snapshot, best: Row | None) -> Iterable[tuple[str, str]]:
     else:
         yield "task", texts.inert(settings.task)
         yield "strategy", f"{settings.strategy}, per {study.scope}"
+        if settings.given:
+            yield "warm start", ", ".join(texts.name(str(f)) for f in settings.given)
         runs = sum(len(trial.runs) for trial in study.trials)
         yield "candidates", f"{len(rows)}" + (f" in {runs} runs" if runs > len(rows) else "")
     if rows:

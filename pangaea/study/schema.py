@@ -31,7 +31,7 @@ create table candidates (
     number integer primary key, -- from 1
     function text not null, -- canonical text
     parent integer references candidates(number), -- its number, none for a random function
-    mutation text not null, -- what was done to the parent, or initial
+    mutation text not null, -- what was done to the parent, or initial, or given
     proposed real not null -- Unix time
 );
 create table runs (

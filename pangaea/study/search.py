@@ -46,6 +46,7 @@ class Search:
         self._places = {trial.number: i for i, trial in enumerate(self.trials)}
         self._propose = strategy(self.settings.strategy).propose
         self._tuning = self.settings.oriented(self.goal)
+        self._given = self.settings.given
         self._numbered = study.proposed()  # candidates
         self._asked = study.asked(PROPOSED)  # runs that the strategy proposed
         self._ended = sum(len(trial.runs) for trial in self.trials)
@@ -137,7 +138,9 @@ class Search:
         return self.study.ask(wanted._replace(budget=budget))
 
     def _proposed(self, rng: Random) -> Proposal | Again:
-        """What the strategy proposes; of functions that cost too much, the next."""
+        """A function of the warm start, or what the strategy proposes that is not too dear."""
+        if self._numbered < len(self._given):
+            return Proposal(self._given[self._numbered], None, "given")
         for _ in range(_DRAWS):
             proposal = self._propose(self.trials, rng, self._tuning)
             if isinstance(proposal, Again) or not self._too_dear(proposal.function):

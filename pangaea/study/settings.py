@@ -9,7 +9,8 @@ from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.evolution import strategies
-from pangaea.functions.catalog import listed
+from pangaea.functions.catalog import listed, parse
+from pangaea.functions.expression import Function
 from pangaea.functions.space import PRESETS, Space, space
 from pangaea.settings import Declaration, Declared, checked, declarations, setting
 from pangaea.tasks.goal import Goal
@@ -41,6 +42,9 @@ class Settings(Declared):
     )
     strategy: str = setting("evolution", "How functions are proposed.", names=strategies.strategies)
     preset: str = setting("paper", "The space of functions to search.", names=lambda: PRESETS)
+    start: str | None = setting(
+        None, "Functions that are tried first, a warm start: swish,softplus.", several=True
+    )
     operators: str | None = setting(None, "Only these operators: relu,tanh,mul.", several=True)
     exclude: str | None = setting(
         None, "None of these operators: bessel_i0e,bessel_i1e.", several=True
@@ -97,12 +101,24 @@ class Settings(Declared):
         if not isinstance(self.tuning, strategies.strategy(self.strategy).settings):
             object.__setattr__(self, "tuning", strategies.strategy(self.strategy).settings())
         object.__setattr__(self, "tuning", replace(self.tuning, space=self._space()))
-        self.further, self.again  # noqa: B018 (what is wrong with them is said now)
+        self.further, self.again, self.given  # noqa: B018 (what is wrong with them is said now)
 
     @property
     def further(self) -> tuple[str, ...]:
         """The functions that are tested beside the baseline, by the texts that a study keeps."""
         return () if self.against is None else listed(self.against)
+
+    @property
+    def given(self) -> tuple[Function, ...]:
+        """The functions of a warm start."""
+        functions = () if self.start is None else tuple(map(parse, listed(self.start)))
+        for function in functions:
+            if self.tuning.space.levels and not self.tuning.space.holds(function):
+                raise PangaeaError(
+                    f"start: {function} is not a function of the space {self.preset}, whose "
+                    f"functions are made of core units; see `pangaea space --preset {self.preset}`"
+                )
+        return functions
 
     @property
     def again(self) -> tuple[int, ...]:

@@ -286,6 +286,20 @@ def test_a_function_that_was_also_found_stands_where_it_was_found(tmp_path: Path
     assert [row["number"] > 0 for row in shown] == [False, True, True, True]
 
 
+def test_a_warm_start_is_said_and_that_its_function_was_not_found(tmp_path: Path) -> None:
+    with opened(make(tmp_path / "a.study")) as study:
+        first = study.best(1)[0]["function"]
+        assert "warm start" not in progress(study)
+    told = []
+    for start in (f"tanh,negative(negative({first}))", "tanh"):
+        with opened(make(tmp_path / f"{len(told)}.study", start=start)) as study:
+            about = headline(study)
+            assert progress(study).endswith("warm start") or "warm start ·" in progress(study)
+            assert about["facts"]["warm start"].startswith("Tanh")
+            told.append(about["sentence"])
+    assert told[0] == told[1] + " It was not found: the search began with it."
+
+
 def test_tests_of_functions_that_are_no_longer_the_best_do_not_count(tmp_path: Path) -> None:
     with Maker(tmp_path / "a.study", candidates=20) as maker:
         maker.baseline()

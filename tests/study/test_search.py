@@ -244,6 +244,28 @@ def test_functions_that_cost_too_much_are_not_tried(
     assert len(drawn) == 12
 
 
+# A warm start.
+
+
+def test_a_warm_start_is_tried_first_and_breeds(path: Path) -> None:
+    given = SMALL | {"candidates": 12, "population": 3, "start": "swish, softplus,mish"}
+    with created(path, **given) as study:
+        rows = run(study, engine=Several)
+    first = [(row["function"], row["parent"], row["mutation"]) for row in rows[:3]]
+    assert first == [(f"{name}(x)", None, "given") for name in ("swish", "softplus", "mish")]
+    assert {row["mutation"] for row in rows[3:]}.isdisjoint({"given"})
+    assert all(row["parent"] for row in rows[6:])  # three of the first six are the population
+
+
+def test_a_warm_start_that_was_interrupted_goes_on_where_it_was(path: Path) -> None:
+    given = SMALL | {"candidates": 5, "start": "swish,softplus,mish"}
+    with created(path, **given) as study, pytest.raises(KeyboardInterrupt):
+        run(study, stopping(instant, 4))  # with the baseline's three
+    with Study.resume(path) as study:
+        rows = run(study)
+    assert [row["mutation"] for row in rows] == ["given"] * 3 + ["initial"] * 2
+
+
 # The test.
 
 

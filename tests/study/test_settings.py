@@ -226,6 +226,20 @@ def test_a_function_to_be_tested_that_is_none_is_said_at_once() -> None:
         flat({"against": "gelu,swishh"})
 
 
+def test_a_warm_start_is_of_functions_that_can_breed() -> None:
+    assert [*map(str, flat({"start": "swish, mul(x, tanh(x))"}).given)] == [
+        "swish(x)",
+        "mul(x, tanh(x))",
+    ]
+    assert flat({}).given == ()
+    with pytest.raises(pg.ParseError, match="did you mean swish"):
+        flat({"start": "swishh"})
+    with pytest.raises(pg.ParseError, match="learnable baseline"):
+        flat({"start": "prelu"})
+    with pytest.raises(PangaeaError, match=r"swish\(x\) is not a function of the space s1"):
+        flat({"start": "swish", "preset": "s1"})
+
+
 def test_a_whole_number_will_do_for_a_number() -> None:
     told = defaults(threshold=30, timeout=5)
     assert (type(told.get("threshold")), told.get("threshold")) == (float, 30.0)
