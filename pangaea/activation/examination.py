@@ -5,6 +5,7 @@ from collections import Counter
 from torch import nn
 
 from pangaea.activation.observation import Example, Observation, equal
+from pangaea.activation.recognition import LEFT
 from pangaea.activation.retracing import Retraced, UntraceableError
 from pangaea.activation.sites import Site, arrange, called_sites
 from pangaea.activation.surgery_report import Left
@@ -40,7 +41,7 @@ class Examination:
         for probe in probes.values():
             probe.calls.clear()
         for training, reference in self._references.items():
-            observation = Observation([*probes.values()])
+            observation = Observation(self.example.model, [*probes.values()])
             try:
                 outputs = self.example.outputs(training, observation)
             except Exception:  # a graph that the model's own values do not go through
@@ -56,6 +57,8 @@ class Examination:
         for observation in observations:
             for owner, names in observation.functional.items():
                 functional.setdefault(owner, set()).update(names)
+        for owner in dict.fromkeys(owner for o in observations for owner in o.halving):
+            self.left.append(Left(self._paths.get(owner, "") or "the model", "glu", LEFT[nn.GLU]))
         repeated = _repeated(self.sites) if separate else {}
         for owner in {**functional, **repeated}:
             path = self._paths.get(owner, "")

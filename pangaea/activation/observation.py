@@ -67,7 +67,8 @@ class Call(NamedTuple):
 class Probe(nn.Module):
     """Stands in for an activation during a pass: computes the same, and notes what it saw.
 
-    It never works in place, so a model that relies on that gives itself away.
+    It never works in place, so a model that relies on that gives itself away. `more` is whether
+    it was given more than one value, or that by name.
     """
 
     def __init__(self, before: nn.Module | Callable[..., Any], squashing: bool) -> None:
@@ -75,24 +76,41 @@ class Probe(nn.Module):
         self.before, self.squashing = before, squashing
         self.observation: Observation | None = None
         self.calls: list[Call] = []
-        self.multiplied = self.is_output = False
+        self.multiplied = self.is_output = self.more = False
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != 1:
+            self.more = True
+            return self.before(*args, **kwargs)
+        (x,) = args
         if not isinstance(x, Tensor):
             return self.before(x)
-        y = self.before(x.clone())
+        y = self.before(_laid_out_alike(x))
         if self.observation is not None:
             self.observation.note(self, x, y)
         return y
 
 
-class Observation(TorchFunctionMode):
-    """Watches a pass: who runs, who calls activations as functions, where channels are."""
+def _laid_out_alike(x: Tensor) -> Tensor:
+    """A copy with the same strides: with others, torch's kernels may round values otherwise."""
+    try:
+        return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device).copy_(x)
+    except RuntimeError:  # values that share memory, or a tensor without strides
+        return x.clone()
 
-    def __init__(self, probes: list[Probe]) -> None:
+
+class Observation(TorchFunctionMode):
+    """Watches a pass: who runs, who calls activations as functions, where channels are.
+
+    An activation that is no part of the model, as in `nn.ReLU()(x)`, is a function of its caller.
+    """
+
+    def __init__(self, model: nn.Module, probes: list[Probe]) -> None:
         super().__init__()
         self.probes = probes
+        self._parts = {*model.modules()}
         self.functional: dict[nn.Module, set[str]] = {}
+        self.halving: list[nn.Module] = []
         self.arguments: dict[nn.Module, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {}
         self._running: list[tuple[nn.Module, int]] = []
         self._channels: dict[int, Channels] = {}
@@ -147,16 +165,23 @@ class Observation(TorchFunctionMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         given = [*tensors((args, kwargs))]
-        if (func in FUNCTIONS or func in _MULTIPLY) and not any(map(_hides, self._running)):
+        if (func in FUNCTIONS or func in _MULTIPLY) and not any(map(self._hides, self._running)):
             if func in FUNCTIONS and self._running:
-                owner = self._running[-1][0]
+                owner = next(m for m, _ in reversed(self._running) if m in self._parts)
                 self.functional.setdefault(owner, set()).add(func.__name__)
             elif len(given) > 1:
                 self._multiply(given)
+        if func is F.glu and self._running and not isinstance(self._running[-1][0], nn.GLU):
+            self.halving.append(self._running[-1][0])
         for tensor in tensors(result):
             self._alive.append(tensor)
-            self._follow(func, given, tensor)
+            self._follow(func, args, kwargs, given, tensor)
         return result
+
+    def _hides(self, running: tuple[nn.Module, int]) -> bool:
+        return running[0] in self._parts and (
+            isinstance(running[0], Probe) or is_activation(running[0])
+        )
 
     def _multiply(self, given: list[Tensor]) -> None:
         """Note who is a factor: of a sigmoid and something else the sigmoid is the gate."""
@@ -165,7 +190,9 @@ class Observation(TorchFunctionMode):
         for probe in gates or factors:
             probe.multiplied = True
 
-    def _follow(self, func: Any, given: list[Tensor], result: Tensor) -> None:
+    def _follow(
+        self, func: Any, args: tuple[Any, ...], kwargs: Any, given: list[Tensor], result: Tensor
+    ) -> None:
         """What is known of the arguments, as far as it holds for the result."""
         if func in _LAYERS:
             self._channels[id(result)] = Channels(_LAYERS[func], True)
@@ -173,21 +200,41 @@ class Observation(TorchFunctionMode):
         alone = len(given) == 1
         if alone and (origins := self._origins.get(id(given[0]))):
             self._origins[id(result)] = origins
-        if func in _MOVES:
-            return
         for tensor in given:
             known = self._channels.get(id(tensor))
             if known is None:
                 continue
-            same = tensor.shape == result.shape or (alone and tensor.dim() == result.dim())
-            last = alone and known.dim == -1 and tensor.shape[-1:] == result.shape[-1:]
-            if same or last:
-                self._channels[id(result)] = Channels(known.dim, known.fresh and alone)
+            if func in _MOVES:
+                dim = _moved(func, args, kwargs, known.dim)
+            else:
+                dim = known.dim if _keeps(known.dim, tensor, result, alone) else None
+            if dim is not None:
+                self._channels[id(result)] = Channels(dim, known.fresh and alone)
                 return
 
 
-def _hides(running: tuple[nn.Module, int]) -> bool:
-    return isinstance(running[0], Probe) or is_activation(running[0])
+def _keeps(dim: int, before: Tensor, after: Tensor, alone: bool) -> bool:
+    """Are channels still in this dimension, as far as shapes tell?"""
+    if before.shape == after.shape or (alone and before.dim() == after.dim()):
+        return True
+    if dim == -1:
+        return alone and before.shape[-1:] == after.shape[-1:]
+    return alone and dim == 1 and before.shape[:2] == after.shape[:2]
+
+
+def _moved(func: Any, args: tuple[Any, ...], kwargs: Any, dim: int) -> int | None:
+    """Where a dimension is after a transposition: tried on a tensor whose sizes tell."""
+
+    def marked(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return torch.empty([*range(value.dim())], device="meta")
+        return value
+
+    moved = func(*map(marked, args), **{name: marked(value) for name, value in kwargs.items()})
+    place = moved.shape.index(dim % moved.dim())
+    if place == moved.dim() - 1:
+        return -1
+    return place or None  # no activation has its channels in the batch's place
 
 
 def tensors(value: Any) -> Iterator[Tensor]:
@@ -288,8 +335,10 @@ def untouched(model: nn.Module) -> Iterator[None]:
 
 
 def equal(before: list[Tensor], after: list[Tensor]) -> bool:
-    """Bit for bit, a NaN being a NaN."""
+    """Bit for bit, a NaN being a NaN; tensors without values by their shapes."""
     return len(before) == len(after) and all(
-        a.shape == b.shape and a.dtype == b.dtype and bool(((a == b) | ((a != a) & (b != b))).all())
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and (a.is_meta or bool(((a == b) | ((a != a) & (b != b))).all()))
         for a, b in zip(before, after, strict=True)
     )

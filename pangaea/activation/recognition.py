@@ -20,6 +20,7 @@ _NAMES: dict[str, type[nn.Module]] = {
     "gelu": nn.GELU,
     "mish": nn.Mish,
     "leaky_relu": nn.LeakyReLU,
+    "prelu": nn.PReLU,
     "rrelu": nn.RReLU,
     "elu": nn.ELU,
     "selu": nn.SELU,
@@ -50,7 +51,7 @@ FUNCTIONS: dict[Callable[..., Any], type[nn.Module]] = {
     if hasattr(home, name)
 } | {torch.special.expit: nn.Sigmoid}
 
-MODULES = (*_NAMES.values(), nn.PReLU, Activation)
+MODULES = (*_NAMES.values(), nn.Threshold, Activation)
 # Bounded or one-sided on purpose as often as not: gates, probabilities, positive outputs.
 SQUASHING = (nn.Sigmoid, nn.Tanh, nn.Hardsigmoid, nn.Softplus, nn.LogSigmoid)
 
@@ -61,10 +62,12 @@ _CLASS = re.compile(
 )
 _LIBRARIES = ("transformers.activations", "timm.layers.activations")
 _NO_ACTIVATION = ("LinearActivation", "Identity")
+_NORMS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 
 LEFT = {
     nn.GLU: "it halves its channels: a gate with its values in one module",
     nn.Softmax: "a distribution over a dimension, not a function of one value",
+    nn.Softmin: "a distribution over a dimension, not a function of one value",
     nn.LogSoftmax: "a distribution over a dimension, not a function of one value",
     nn.Softmax2d: "a distribution over a dimension, not a function of one value",
     nn.RNNBase: "its gates are computed inside torch",
@@ -79,9 +82,16 @@ def is_activation(module: nn.Module) -> bool:
     kind = type(module)
     if kind.__name__ in _NO_ACTIVATION or not all(map(is_activation, module.children())):
         return False
-    if any(is_lazy(parameter) or parameter.dim() > 1 for parameter in module.parameters()):
-        return False  # a layer with its activation, such as ConvReLU
+    if isinstance(module, _NORMS) or any(
+        _of_a_layer(name, parameter) for name, parameter in module.named_parameters()
+    ):
+        return False  # a layer with its activation, such as ConvReLU, BNReLU or BiasGELU
     return kind.__module__.startswith(_LIBRARIES) or _matched(kind) is not None
+
+
+def _of_a_layer(name: str, parameter: Tensor) -> bool:
+    """A matrix, or a bias for each channel; what an activation learns is neither."""
+    return is_lazy(parameter) or parameter.dim() > 1 or (name == "bias" and parameter.numel() > 1)
 
 
 def is_squashing(module: nn.Module) -> bool:

@@ -13,6 +13,7 @@ from torch import fx, nn
 
 from pangaea.activation.graph_calls import ActivationCall, activation_calls
 from pangaea.activation.observation import tensors
+from pangaea.activation.recognition import is_activation
 from pangaea.activation.subclassing import forward_source, portable, subclass
 from pangaea.locating import signature
 
@@ -35,6 +36,12 @@ class _Tracer(fx.Tracer):
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         return True
+
+    def call_module(self, m: nn.Module, forward: Any, args: Any, kwargs: Any) -> Any:
+        """An activation that is no part of the module, as in `nn.ReLU()(x)`, is its function."""
+        if is_activation(m) and all(m is not part for part in self.root.modules()):
+            return forward(*args, **kwargs)
+        return super().call_module(m, forward, args, kwargs)
 
     def create_args_for_root(
         self, root_fn: Any, is_module: bool, concrete_args: Any = None

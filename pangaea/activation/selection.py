@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from pangaea.activation.recognition import function_kind
 from pangaea.errors import PangaeaError
 
 Which = str | type[nn.Module] | Callable[[str, nn.Module], bool]
@@ -19,7 +20,7 @@ class Selection:
         self.everything = which is None
         self.types = tuple(p for p in parts if isinstance(p, type) and issubclass(p, nn.Module))
         self.patterns = [p for p in parts if isinstance(p, str)]
-        self.predicates = [p for p in parts if callable(p) and not isinstance(p, type)]
+        self.predicates = [p for p in parts if _is_predicate(p)]
         if not self.everything and len(parts) != len(
             [*self.types, *self.patterns, *self.predicates]
         ):
@@ -47,3 +48,10 @@ class Selection:
     def adds(self, name: str, module: nn.Module) -> bool:
         """Is this module wanted although nothing tells that it is an activation?"""
         return isinstance(module, self.types) or name in self.patterns
+
+
+def _is_predicate(part: object) -> bool:
+    """Something to ask, which neither a class nor an activation itself is."""
+    if isinstance(part, type | nn.Module) or function_kind(part) is not None:
+        return False
+    return callable(part)

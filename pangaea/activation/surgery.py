@@ -129,6 +129,8 @@ class _Surgery:
     def _not_fit(self, site: Site) -> str:
         """Why the passes speak against a replacement, if they do."""
         probe = site.probe
+        if probe.more:
+            return "it is called with more than its input, or by name"
         asked = not is_squashing(site.kind) or self._insists(site)
         if not probe.calls:
             known = asked and not self.needs_shape

@@ -276,8 +276,9 @@ def test_which_selects_by_type_name_or_predicate() -> None:
     assert paths(lambda name, module: name == "4", models.VGG()) == ["4"]
     assert paths(nn.ReLU, models.UNet()) == ["relu"]
     assert paths(Own, nn.Sequential(nn.Conv2d(3, 4, 1), Own())) == ["1"]
-    with pytest.raises(pg.PangaeaError, match="which selects activations by"):
-        paths(3, models.VGG())
+    for wrong in (3, nn.ReLU(), F.relu, torch.relu):
+        with pytest.raises(pg.PangaeaError, match="which selects activations by"):
+            paths(wrong, models.VGG())
 
 
 def test_a_model_that_relies_on_working_in_place_keeps_its_activation() -> None:
