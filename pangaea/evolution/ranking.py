@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from operator import attrgetter
 from statistics import fmean
+from typing import NamedTuple
 
 from pangaea.evolution.trials import Trial
 from pangaea.functions.equivalence import fingerprint
@@ -39,22 +40,37 @@ def distinct(trials: Iterable[Trial], count: int) -> list[Trial]:
     return list(by_mark.values())
 
 
+class Round(NamedTuple):
+    """So many of the best are trained once more, with a budget."""
+
+    functions: int
+    budget: int
+
+
 def played(
-    functions: Iterable[str], rounds: Iterable[int], scores: Mapping[str, Sequence[float]]
+    functions: Iterable[str],
+    rounds: Sequence[Round],
+    scores: Mapping[tuple[str, int], Sequence[float]],
 ) -> tuple[list[str], int]:
     """The functions in their order after the rounds that are complete, and how many these are.
 
-    In each round so many of the first are run once more, and stand then by the mean of their runs.
+    After each round its functions stand by the mean of their runs with its budget.
     """
     order, complete = list(functions), 0
-    for count in rounds:
-        runs = {function: scores.get(function, ())[: complete + 1] for function in order[:count]}
+    for count, budget in rounds:
+        wanted = runs_of(rounds[: complete + 1], budget)
+        runs = {function: scores.get((function, budget), ())[:wanted] for function in order[:count]}
         means = {function: fmean(each) if each else -math.inf for function, each in runs.items()}
         order[:count] = sorted(means, key=means.__getitem__, reverse=True)
-        if any(len(each) <= complete for each in runs.values()):
+        if any(len(each) < wanted for each in runs.values()):
             break
         complete += 1
     return order, complete
+
+
+def runs_of(rounds: Iterable[Round], budget: int) -> int:
+    """How often a function that is in all of these rounds is trained with a budget."""
+    return sum(each.budget == budget for each in rounds)
 
 
 def pareto(scores: Mapping[str, Sequence[float]]) -> list[str]:

@@ -31,7 +31,7 @@ from pangaea.study.stages import (
     TEST,
     TESTED,
 )
-from pangaea.study.standing import contest
+from pangaea.study.standing import contest, rounds_of
 
 # What training with a function costs
 
@@ -249,15 +249,15 @@ def state(study: Snapshot) -> str:
 
 def _trained_again(study: Snapshot) -> str | None:
     """How far training the best again is; None if that is done."""
-    rounds = study.settings.again
-    best = top(study.trials, rounds[0])
+    rounds = rounds_of(study)
+    best = top(study.trials, rounds[0].functions)
     order, complete = contest(study, best)
     if complete == len(rounds):
         return None
     scores = study.scores(RERANK.name)
-    counts = [min(count, len(best)) for count in rounds]
-    end = len(rounds) - rounds[::-1].index(rounds[complete])  # of the rounds with as many
-    ended = (len(scores.get(text, ())) for text in order[: rounds[complete]])
+    counts = [min(count, len(best)) for count, _ in rounds]
+    end = len(rounds) - rounds[::-1].index(rounds[complete])  # of the rounds that are alike
+    ended = (len(scores.get(text, ())) for text in order[: rounds[complete].functions])
     now = sum(min(runs, end) - complete for runs in ended)
     return f"{RERANK.name}: {sum(counts[:complete]) + now} of {sum(counts)} runs"
 

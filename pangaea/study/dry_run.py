@@ -118,10 +118,11 @@ class DryRun:
 
     def _candidates(self) -> float:
         """All that is trained, counted in candidates."""
-        settings, full = self.settings, self.task.budgets["full"] / self.budget
-        again = sum(settings.again) if settings.rerank else 0
+        settings, full = self.settings, self.task.budgets["full"]
+        again = sum(count * (budget or full) for count, budget in settings.again)
         tests = (TESTED + 1 + len(settings.further)) * settings.runs
-        return settings.candidates + BASELINE_RUNS + full * (again + tests)
+        after = again * settings.rerank + full * tests
+        return settings.candidates + BASELINE_RUNS + after / self.budget
 
 
 def _other(baseline: str) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from random import Random
 
 from pangaea.errors import PangaeaError
-from pangaea.evolution.ranking import top
+from pangaea.evolution.ranking import runs_of, top
 from pangaea.evolution.strategies import strategy
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
 from pangaea.functions.cost import relative
@@ -25,7 +25,7 @@ from pangaea.study.stages import (
     TESTED,
     Stage,
 )
-from pangaea.study.standing import contest, standing
+from pangaea.study.standing import contest, rounds_of, standing
 from pangaea.study.study import Run, Study, Wanted
 from pangaea.study.timing import Unlimited
 from pangaea.workers.judge import OUTSIDE, Result
@@ -71,7 +71,7 @@ class Search:
         """Train the best again and test them, as far as there is time."""
         self.time.searched(self._ended)
         self.settings = self.study.settings
-        best = top(self.trials, max(TESTED, *self.settings.again))
+        best = top(self.trials, max(TESTED, self.settings.again[0][0]))
         if self.settings.rerank:
             self._train_again(best)
         if self.settings.runs and self.trials:
@@ -82,15 +82,16 @@ class Search:
 
     def _train_again(self, best: Sequence[Trial]) -> None:
         """Round by round, as many of the best as are still in it."""
-        rounds, before = self.settings.again, 0
-        runs = [min(count, len(best)) for count in rounds]
-        for count, equal in groupby(rounds):  # rounds of as many are one: nobody leaves in between
+        rounds, before = rounds_of(self.study), 0
+        runs = [min(count, len(best)) for count, _ in rounds]
+        for (count, budget), equal in groupby(rounds):  # equal ones are one: nobody leaves between
             order, complete = contest(self.study, best)
             if complete < before:  # time is over
                 return
             before += len([*equal])
             still = [trial for trial in best if trial.text in order[:count]]
-            self._judge(RERANK, still, before, total=sum(runs), later=sum(runs[before:]))
+            each, later = runs_of(rounds[:before], budget), sum(runs[before:])
+            self._judge(RERANK, still, each, budget=budget, total=sum(runs), later=later)
 
     def _evolve(self) -> None:
         """Keep every worker busy until C proposed runs have their result, or the time is over."""
@@ -187,9 +188,14 @@ class Search:
         trials: Sequence[Trial],
         runs: int,
         references: Sequence[str] = (),
+        budget: int | None = None,
         **shown: int,
     ) -> None:
         """Train each function so many times; tests have seeds that no other function has."""
+        full = self._budget(stage)
+        budget = full if budget is None else budget
+        # A run with another budget has a fresh seed.
+        prefix = "" if budget == full else f"{budget}/"
         functions: dict[str, int | None] = dict.fromkeys(references)
         for trial in trials:
             functions.setdefault(trial.text, trial.number)
@@ -197,8 +203,11 @@ class Search:
         self.runner.complete(
             [
                 self._wanted(
-                    stage, number, text, self._seed(stage, str(k) if common else f"{text}/{k}")
-                )
+                    stage,
+                    number,
+                    text,
+                    self._seed(stage, prefix + (str(k) if common else f"{text}/{k}")),
+                )._replace(budget=budget)
                 for k in range(runs)
                 for text, number in functions.items()
             ],
@@ -206,7 +215,7 @@ class Search:
             partial(self.time.fits, stage),
             **shown,
         )
-        self.time.judged(stage, functions, runs)
+        self.time.judged(stage, functions, runs, budget)
 
     def _need_baseline(self, runs: int) -> None:
         """If not even the baseline can be trained, no candidate can."""

@@ -1,6 +1,8 @@
 """What a search is told: plain data, checked once, kept in the study."""
 
 import json
+import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +22,7 @@ from pangaea.training.how import PRECISIONS
 _LARGEST_FILE, _LONGEST_LINE = 32_768, 4096  # bytes of a settings file
 MOST_CANDIDATES = 10_000_000
 MOST_RERANKED = 1_000
+_ROUND = re.compile(r"([0-9]{1,9})(?:@([0-9]{1,9}))?")
 SCOPES = ("layer", "channel", "neuron")
 
 
@@ -81,7 +84,8 @@ class Settings(Declared):
     rerank: bool = setting(True, "Train the best again with the full budget.", later=True)
     rounds: str = setting(
         "10,10",
-        "How many of the best are trained again in each round: all ten twice, or 16,8,4,2,2.",
+        "How many of the best are trained again in each round: all ten twice, or 16,8,4,2,2. "
+        "16@50,4@100,2: with a budget of 50, then 100, then the full one.",
         several=True,
         later=True,
     )
@@ -121,17 +125,24 @@ class Settings(Declared):
         return functions
 
     @property
-    def again(self) -> tuple[int, ...]:
-        """How many of the best are trained again, round by round."""
-        counts = [*map(str.strip, self.rounds.split(","))]
-        most = MOST_RERANKED
-        if len(counts) <= most and all(text.isascii() and text.isdigit() for text in counts):
-            rounds = tuple(int(text[:9]) for text in counts)
-            if rounds[-1] > 0 and rounds[0] <= most and rounds == tuple(sorted(rounds)[::-1]):
-                return rounds
+    def again(self) -> tuple[tuple[int, int | None], ...]:
+        """How many of the best are trained again, round by round, and with what, if it is said."""
+        parts = [_ROUND.fullmatch(text.strip()) for text in self.rounds.split(",", MOST_RERANKED)]
+        rounds = [(int(p[1]), int(p[2]) if p[2] else None) for p in parts if p is not None]
+        counts = [count for count, _ in rounds]
+        budgets = [math.inf if budget is None else budget for _, budget in rounds]
+        if (
+            len(rounds) == len(parts) <= MOST_RERANKED
+            and counts[0] <= MOST_RERANKED
+            and counts == sorted(counts)[::-1]
+            and budgets == sorted(budgets)
+            and min(*counts, *budgets) > 0
+        ):
+            return tuple(rounds)
         raise PangaeaError(
-            f"rounds must be numbers from 1 to {most}, none larger than the one before, such as "
-            f"10,10 or 16,8,4,2,2; got {self.rounds[:60]!r}"
+            f"rounds must be numbers from 1 to {MOST_RERANKED}, none larger than the one before, "
+            "such as 10,10 or 16,8,4,2,2; a budget may stand behind them, none smaller than the "
+            f"one before, such as 16@50,8@100,2,2; got {self.rounds[:60]!r}"
         )
 
     @property
@@ -226,7 +237,14 @@ def settings(
     if "minutes" in values:  # decide how many, unless somebody says it
         suited["candidates"] = MOST_CANDIDATES
     defaults = strategies.strategy(strategy).defaults
-    return flat({**defaults, **suited, "strategy": strategy, **values})
+    whole = flat({**defaults, **suited, "strategy": strategy, **values})
+    full = task.budgets["full"]
+    for _, budget in whole.again:
+        if budget is not None and budget > full:
+            raise PangaeaError(
+                f"rounds: {task.name} trains for {full} {task.unit} at most, got {budget}"
+            )
+    return whole
 
 
 def read(file: Path | str) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Which functions are the best of a study, and in which order."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from pangaea.evolution.ranking import played
+from pangaea.evolution.ranking import Round, played, runs_of
 from pangaea.evolution.trials import Trial
 from pangaea.study.settings import Settings
 from pangaea.study.stages import RERANK, TEST, TESTED
@@ -18,7 +18,10 @@ class Judged(Protocol):
     @property
     def settings(self) -> Settings: ...
     @property
+    def task(self) -> dict[str, Any]: ...
+    @property
     def baseline_score(self) -> float | None: ...
+    def runs(self, stage: str | None) -> list[dict[str, Any]]: ...
     def scores(self, stage: str) -> dict[str, list[float | None]]: ...
     def validations(self) -> dict[str, list[float | None]]: ...
 
@@ -31,7 +34,8 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     than the rounds had.
     """
     goal, baseline = study.goal, study.baseline_score
-    rerank, test, full = study.scores(RERANK.name), study.scores(TEST.name), study.validations()
+    rerank, test, full = _again(study), study.scores(TEST.name), study.validations()
+    rounds = rounds_of(study)
 
     def order(mean: float | None) -> float:
         return float("inf") if mean is None else -goal.oriented(mean)
@@ -40,16 +44,16 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     for trial in trials:
         assert trial.score is not None
         score = goal.oriented(trial.score)
-        again = rerank.get(trial.text)
+        again = rerank.get(trial.text, {})
         rows.append(
             {
                 "number": trial.number,
                 "function": trial.text,
                 "score": score,
                 "gain": None if baseline is None else goal.gain(score, baseline),
-                "reranked": goal.mean(again) if again else None,
-                "believed": goal.mean(unbiased(again, study.settings.again)) if again else score,
-                "validation": goal.mean(full[trial.text]) if again else None,
+                "reranked": goal.mean(again[max(again)]) if again else None,
+                "believed": goal.mean(unbiased(again, rounds)) if again else score,
+                "validation": goal.mean(full[trial.text]) if trial.text in full else None,
                 "test": test.get(trial.text),
                 "seconds": trial.cost,
             }
@@ -63,15 +67,36 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     return [*first, *rows[TESTED:]]
 
 
+def rounds_of(study: Judged) -> list[Round]:
+    """In which the best are trained again."""
+    full = int(study.task["budgets"]["full"])
+    return [
+        Round(count, full if budget is None else budget) for count, budget in study.settings.again
+    ]
+
+
 def contest(study: Judged, trials: Sequence[Trial]) -> tuple[list[str], int]:
     """Functions in their order after the complete rounds of training them again; how many these."""
     scores = {
-        text: [study.goal.oriented(worth) for worth in study.goal.worths(scores)]
-        for text, scores in study.scores(RERANK.name).items()
+        (text, budget): [study.goal.oriented(worth) for worth in study.goal.worths(scores)]
+        for text, by_budget in _again(study).items()
+        for budget, scores in by_budget.items()
     }
-    return played([trial.text for trial in trials], study.settings.again, scores)
+    return played([trial.text for trial in trials], rounds_of(study), scores)
 
 
-def unbiased(scores: Sequence[float | None], rounds: Sequence[int]) -> Sequence[float | None]:
+def unbiased(
+    scores: Mapping[int, Sequence[float | None]], rounds: Sequence[Round]
+) -> Sequence[float | None]:
     """The runs that came after a function was chosen: those before flatter what was chosen."""
-    return scores[rounds.index(rounds[-1]) :] or scores
+    last = rounds[-1]
+    before = runs_of(rounds[: rounds.index(last)], last.budget)
+    return scores.get(last.budget, ())[before:] or scores[max(scores)]
+
+
+def _again(study: Judged) -> dict[str, dict[int, list[float | None]]]:
+    """What training the best again gave: by function, then by budget."""
+    scores: dict[str, dict[int, list[float | None]]] = {}
+    for run in study.runs(RERANK.name):
+        scores.setdefault(run["function"], {}).setdefault(run["budget"], []).append(run["score"])
+    return scores

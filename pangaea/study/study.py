@@ -356,7 +356,10 @@ class Study:
 
     def validations(self) -> dict[str, list[float | None]]:
         """By function, on validation data in every run of the full budget."""
-        scores = self.scores(RERANK.name)
+        scores: dict[str, list[float | None]] = {}
+        for run in self.runs(RERANK.name):
+            if run["budget"] == self.task["budgets"]["full"]:
+                scores.setdefault(run["function"], []).append(run["score"])
         for run in self.runs(TEST.name):
             if run["failure"] is not None or "validation" in run["values"]:
                 scores.setdefault(run["function"], []).append(run["values"].get("validation"))
@@ -395,7 +398,7 @@ class Study:
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
         """The best functions, no two equivalent, in their final order."""
         with schema.functions_of(self.path):
-            return standing(self, top(self.trials(), max(count, *self.settings.again)))[:count]
+            return standing(self, top(self.trials(), max(count, self.settings.again[0][0])))[:count]
 
 
 def _together(trials: Iterable[Trial]) -> list[Trial]:

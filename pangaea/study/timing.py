@@ -1,10 +1,13 @@
 """The time that a search has: it asks here whether there is some left, and tells what ended."""
 
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pangaea.evolution.ranking import Round
 from pangaea.study.planning import Ending, Schedule
 from pangaea.study.runner import Runner
 from pangaea.study.schema import HUGE, NONSENSE, brief, damaged
@@ -16,6 +19,7 @@ from pangaea.study.stages import (
     TESTED,
     Stage,
 )
+from pangaea.study.standing import rounds_of
 from pangaea.study.study import Run, Study
 from pangaea.workers.judge import Result
 
@@ -47,8 +51,8 @@ class Unlimited:
         """Is there time for a run of a stage that follows the search?"""
         return True
 
-    def judged(self, stage: Stage, functions: Collection[str], wanted: int) -> None:
-        """No more runs of these are begun now; so many of each were wanted."""
+    def judged(self, stage: Stage, functions: Collection[str], wanted: int, budget: int) -> None:
+        """No more runs of these are begun now; so many of each were wanted with a budget."""
 
     def done(self) -> None:
         """All of it has ended."""
@@ -67,11 +71,15 @@ class Limited(Unlimited):
         """`began` is when the clock showed that somebody asked for the search."""
         self._study, self._runner, settings = study, runner, study.settings
         assert settings.minutes is not None
-        rounds = settings.again if settings.rerank else (0,)
+        full = study.task["budgets"]["full"]
+        rounds = rounds_of(study) if settings.rerank else [Round(0, full)]
+        units = [count * budget / full for count, budget in rounds]  # in runs of the full budget
+        first = rounds.count(rounds[0])
+        self._first = rounds[0].functions * first  # runs of the first round
         ending = Ending(
-            budget=study.task["budgets"]["full"],
-            reranked=sum(rounds),
-            least=rounds[0] * rounds.count(rounds[0]),
+            budget=full,
+            reranked=math.ceil(sum(units)),
+            least=math.ceil(sum(units[:first])),
             tested=TESTED + 1 + len(settings.further),
             runs=settings.runs,
         )
@@ -135,16 +143,17 @@ class Limited(Unlimited):
     def fits(self, stage: Stage, budget: int) -> bool:
         tests = 0
         if stage is RERANK:
-            first = self._study.asked([RERANK.name]) < self._schedule.ending.least
+            first = self._study.asked([RERANK.name]) < self._first
             runs = _FEWEST if first else self._schedule.plan(self._workers).runs
             tests = min(runs, self._study.settings.runs)
         return self._schedule.fits(
             budget, self._workers, self._schedule.tests(tests, self._workers)
         )
 
-    def judged(self, stage: Stage, functions: Collection[str], wanted: int) -> None:
-        scores = self._study.scores(stage.name)
-        runs = min((len(scores.get(text, ())) for text in functions), default=0)
+    def judged(self, stage: Stage, functions: Collection[str], wanted: int, budget: int) -> None:
+        ended = self._study.runs(stage.name)
+        count = Counter(run["function"] for run in ended if run["budget"] == budget)
+        runs = min((count[text] for text in functions), default=0)
         if stage is TEST:
             self._leave_out(runs=min(runs, self._study.settings.runs))
         elif runs < wanted:

@@ -114,6 +114,7 @@ def _kept(
 ) -> "Activation | None":
     """A layer with a value for each channel or neuron, if they are in the study and asked for."""
     runs = [run for stage in (TEST, RERANK) for run in study.runs(stage.name)]
+    runs.sort(key=lambda run: run["budget"], reverse=True)  # the best trained ones first
     numbers = (
         run["run"] for run in runs if run["function"] == function and run["score"] is not None
     )

@@ -1,11 +1,13 @@
 """The best of the trials, and the functions that none dominates."""
 
 import random
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pangaea.evolution.ranking import distinct, pareto, played, ranked, top
+from pangaea.evolution.ranking import Round, distinct, pareto, played, ranked, top
 from pangaea.evolution.trials import Measured, Trial
 
 scores = st.dictionaries(
@@ -55,25 +57,50 @@ def test_the_earlier_of_two_equals_comes_first() -> None:
     assert [t.number for t in top(trials, 2)] == [1, 2]
 
 
+def order(functions: str, rounds: Sequence[int], scores: Mapping[str, list[float]]) -> Any:
+    """After rounds with one budget."""
+    by_budget = {(function, 7): each for function, each in scores.items()}
+    return played(functions, [Round(count, 7) for count in rounds], by_budget)
+
+
 def test_in_each_round_fewer_functions_are_run_again_and_stand_by_their_mean() -> None:
     scores = {"a": [1.0, 9.0], "b": [3.0, 1.0, 2.0], "c": [2.0, 4.0, 6.0], "d": [0.0]}
-    assert played("abcde", (), scores) == ([*"abcde"], 0)
-    assert played("abcde", (4,), scores) == ([*"bcade"], 1)
-    assert played("abcde", (4, 3), scores) == ([*"acbde"], 2)  # 5, 3 and 2
-    assert played("abcde", (4, 2, 2), scores) == ([*"cbade"], 3)  # what a had later came too late
+    assert order("abcde", (), scores) == ([*"abcde"], 0)
+    assert order("abcde", (4,), scores) == ([*"bcade"], 1)
+    assert order("abcde", (4, 3), scores) == ([*"acbde"], 2)  # 5, 3 and 2
+    assert order("abcde", (4, 2, 2), scores) == ([*"cbade"], 3)  # what a had later came too late
 
 
 def test_a_round_that_is_not_complete_changes_its_own_order_alone() -> None:
     scores = {"a": [1.0], "b": [2.0, -1.0], "c": [3.0, 5.0]}
-    assert played("abc", (3, 2, 1), scores) == ([*"cba"], 2)
-    assert played("abcd", (4, 2), scores) == ([*"cbad"], 0)  # d had no run yet
-    assert played("abc", (3, 3), scores) == ([*"cab"], 1)
-    assert played("", (3, 3), scores) == ([], 2)
+    assert order("abc", (3, 2, 1), scores) == ([*"cba"], 2)
+    assert order("abcd", (4, 2), scores) == ([*"cbad"], 0)  # d had no run yet
+    assert order("abc", (3, 3), scores) == ([*"cab"], 1)
+    assert order("", (3, 3), scores) == ([], 2)
 
 
 def test_a_worst_possible_run_never_wins_a_round() -> None:
     scores = {"a": [float("-inf"), 5.0], "b": [-1.0, -1.0]}
-    assert played("ab", (2, 2), scores) == (["b", "a"], 2)
+    assert order("ab", (2, 2), scores) == (["b", "a"], 2)
+
+
+def test_after_a_round_only_runs_with_its_budget_count() -> None:
+    scores = {
+        ("a", 5): [9.0],
+        ("b", 5): [8.0],
+        ("c", 5): [7.0],
+        ("d", 5): [6.0],
+        ("a", 10): [1.0],
+        ("b", 10): [2.0, 9.0],
+        ("c", 10): [3.0, 4.0],
+        ("d", 10): [99.0],  # it had left
+    }
+    rounds = [Round(4, 5), Round(3, 10), Round(2, 10)]
+    assert played("dcba", rounds[:1], scores) == ([*"abcd"], 1)
+    assert played("dcba", rounds[:2], scores) == ([*"cbad"], 2)
+    assert played("dcba", rounds, scores) == ([*"bcad"], 3)  # 5.5 and 3.5
+    del scores["a", 10]
+    assert played("dcba", rounds, scores) == ([*"cbad"], 1)
 
 
 def test_dominated_functions_are_left_out() -> None:

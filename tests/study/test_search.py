@@ -1,6 +1,6 @@
 """The search: which runs, in which order, exactly C results; bad functions never stop it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -414,9 +414,41 @@ def test_round_by_round_fewer_are_trained_again(path: Path) -> None:
         assert row["believed"] == pytest.approx(fmean(scores[3:] or scores))
 
 
+def test_rounds_may_have_budgets_and_the_largest_decides(path: Path) -> None:
+    told = Telling()
+    given = {"rerank": True, "rounds": "8@1,4@3,4@3,2,2", "candidates": 60, "runs": 1}
+    with created(path, **SMALL | given) as study:
+        full = study.task["budgets"]["full"]
+        run(study, watch=told)
+        runs, rows, validations = study.runs("rerank"), study.best(8), study.validations()
+    assert [r["budget"] for r in runs] == [1] * 8 + [3] * 8 + [full] * 4
+    assert len({r["seed"] for r in runs}) == 20
+    stages = [stage for stage in told.stages if stage[0] == "rerank"]
+    assert stages == [("rerank", 0, 20), ("rerank", 8, 20), ("rerank", 16, 20)]
+    scores: dict[str, dict[int, list[float]]] = {}
+    for r in runs:
+        scores.setdefault(r["function"], {}).setdefault(r["budget"], []).append(r["score"])
+
+    def best(functions: Iterable[str], budget: int, count: int) -> set[str]:
+        means = {text: fmean(scores[text][budget]) for text in functions}
+        return {*sorted(means, key=means.__getitem__, reverse=True)[:count]}
+
+    four = best(scores, 1, 4)
+    assert four == {text for text in scores if 3 in scores[text]}
+    assert best(four, 3, 2) == {text for text in scores if full in scores[text]}
+    for row in rows:
+        text, last = row["function"], max(scores[row["function"]])
+        assert row["reranked"] == row["believed"] == pytest.approx(fmean(scores[text][last]))
+        assert validations.get(text) == scores[text].get(full)  # these tests tell no validation
+        assert (row["validation"] is None) == (text not in validations)
+
+
 @pytest.mark.parametrize("most", [4, 34, 36, 40, 46, 51, 54, 58])
-def test_rounds_that_were_interrupted_end_as_uninterrupted_ones(tmp_path: Path, most: int) -> None:
-    given = {"rerank": True, "rounds": "8,4,4,2,2", "runs": 2, "seeds": "common"}
+@pytest.mark.parametrize("rounds", ["8,4,4,2,2", "8@1,4@3,4@3,2,2"])
+def test_rounds_that_were_interrupted_end_as_uninterrupted_ones(
+    tmp_path: Path, rounds: str, most: int
+) -> None:
+    given = {"rerank": True, "rounds": rounds, "runs": 2, "seeds": "common"}
     ends = []
     for name, interruptions in (("whole", 0), ("parts", 1)):
         with created(tmp_path / name, **SMALL | given) as study:

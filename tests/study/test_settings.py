@@ -150,16 +150,32 @@ def test_a_strategy_that_knows_no_population_does_without_the_task_s_default() -
 def test_a_strategy_brings_defaults_that_task_and_person_may_change() -> None:
     assert (defaults().seeds, defaults().rounds) == ("common", "16,8,4,4,2,2,2,2")
     paper = defaults(strategy="evolution")
-    assert (paper.seeds, paper.rounds, paper.again) == ("own", "10,10", (10, 10))
-    assert defaults(seeds="own", rounds=[4, 2]).again == (4, 2)
+    assert (paper.seeds, paper.rounds, paper.again) == (
+        *("own", "10,10"),
+        ((10, None), (10, None)),
+    )
+    assert defaults(seeds="own", rounds=[4, 2]).again == ((4, None), (2, None))
+    assert defaults(rounds="8@5, 8@10,2").again == ((8, 5), (8, 10), (2, None))
 
 
-@pytest.mark.parametrize("wrong", ["", "0", "3,4", "3,,2", "-1", "2,0", "1.5", "five", "²", "1001"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("", "0", "3,4", "3,,2", "-1", "2,0", "1.5", "five", "²", "1001", "3@", "@5", "3@5@5"),
+        *("3@0", "3@-1", "3@1e3", "4@50,2@40", "4,2@40", "9" * 4000, "3@" + "9" * 4000),
+    ],
+)
 def test_rounds_are_numbers_that_do_not_rise(wrong: str) -> None:
-    with pytest.raises(PangaeaError, match=f"none larger .* got {wrong!r}"):
+    with pytest.raises(PangaeaError, match=f"none larger .* got {wrong[:60]!r}"):
         flat({"rounds": wrong})
     with pytest.raises(PangaeaError, match="numbers from 1 to 1000"):
         flat({"rounds": "1," * 1500 + "1"})
+
+
+def test_a_round_has_no_larger_budget_than_the_full_one() -> None:
+    assert defaults(rounds="8@40,2").again == ((8, 40), (2, None))
+    with pytest.raises(PangaeaError, match="mnist1d trains for 40 epochs at most, got 41"):
+        defaults(rounds="8@41,2")
 
 
 def test_a_setting_has_its_former_name_too(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def searched(study: Study, engine: Simulated) -> Listening:
 @pytest.mark.parametrize("takes", [steady, slowing])
 @pytest.mark.parametrize("workers", [1, 2, 7])
 @pytest.mark.parametrize("minutes", [8, 20])
-@pytest.mark.parametrize("rounds", ["10,10", "16,8,4,4,2,2,2,2"])
+@pytest.mark.parametrize("rounds", ["10,10", "16,8,4,4,2,2,2,2", "24@20,12@20,4@30,2"])
 def test_all_of_it_ends_in_time_and_uses_it(
     path: Path, takes: Takes, workers: int, minutes: float, rounds: str
 ) -> None:
