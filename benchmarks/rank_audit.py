@@ -21,21 +21,19 @@ import random
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import chain
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 import pangaea as pg
-from pangaea.data.sets import Arrays, DataSet
 from pangaea.evolution.creation import parameterized
 from pangaea.evolution.mutations import mutate
 from pangaea.evolution.strategies.thrifty import may_learn
 from pangaea.tasks.classification import Classification
+from pangaea.tasks.variants import halved
 from pangaea.training.recipes import Recipe
 from pangaea.workers.mps import mps
 from pangaea.workers.worker import die_with_parent
@@ -117,34 +115,15 @@ def jobs(settings: str, functions: int) -> list[Job]:
     return wanted
 
 
-def halved(data_set: DataSet) -> Arrays:
-    """The images with the mean of every four pixels in their place."""
-
-    def smaller(images: np.ndarray) -> np.ndarray:
-        count, channels, height, width = images.shape
-        squares = images.reshape(count, channels, height // 2, 2, width // 2, 2)
-        return ((squares.sum((3, 5), dtype=np.uint16) + 2) // 4).astype(np.uint8)
-
-    whole = data_set.load()
-    train, test = ((smaller(images), labels) for images, labels in (whole.train, whole.test))
-    return Arrays(train=train, test=test)
-
-
 def task_and_recipe(name: str, epochs: int) -> tuple[Classification, Recipe]:
     if name != HALF:
         task = pg.task(name)
         return task, task.recipe("full", epochs)
     task = pg.task("wrn-10-4/cifar100")
-    channels, height, width = task.data_set.shape
-    small = replace(
-        task.data_set,
-        name="cifar100-half",
-        shape=(channels, height // 2, width // 2),
-        load=partial(halved, task.data_set),
-    )
     recipe = task.recipe("full", epochs)
     # Half the pixels, so half the border that random crops are taken from.
-    return replace(task, name=name, data_set=small), replace(recipe, pad=recipe.pad // 2)
+    small = replace(task, name=name, data_set=halved(task.data_set))
+    return small, replace(recipe, pad=recipe.pad // 2)
 
 
 def work(channel: connection.Connection, device: str | None) -> None:

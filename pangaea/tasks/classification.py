@@ -16,7 +16,7 @@ from pangaea.networks import network, networks, recipe_of, takes
 from pangaea.networks.choices import AS_HERE, Choices
 from pangaea.tasks.goal import Goal, maximize
 from pangaea.tasks.task import DEFAULT, Task, Tell
-from pangaea.tasks.variants import VARIANTS, varied
+from pangaea.tasks.variants import VARIANTS, halved, varied
 from pangaea.training.how import How
 from pangaea.training.recipes import RECIPES, Recipe, pau
 from pangaea.training.result import TrainingResult
@@ -37,6 +37,7 @@ class Classification(Task):
     full: Recipe  # a smaller budget is the same schedule compressed
     search_epochs: int
     choices: Choices = AS_HERE
+    coarse: int = 0  # epochs up to which it trains on images of half the height and width
 
     baseline = "relu(x)"
 
@@ -116,8 +117,12 @@ class Classification(Task):
     ) -> list[TrainingResult]:
         """Several at once on a GPU."""
         recipe = self.full if budget == self.full.epochs else self.full.compressed(budget)
+        task = self
+        if budget <= self.coarse:  # with half the border that random crops are taken from
+            task = replace(self, data_set=halved(self.data_set), coarse=0)
+            recipe = replace(recipe, pad=recipe.pad // 2)
         return train_seeds(
-            self,
+            task,
             function,
             recipe,
             seeds,

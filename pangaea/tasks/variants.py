@@ -5,7 +5,11 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from pangaea.data.sets import Arrays, DataSet, Pair
+from pangaea.errors import PangaeaError
 from pangaea.training.recipes import pau
 
 if TYPE_CHECKING:
@@ -43,6 +47,42 @@ def _some(pair: Pair) -> Pair:
     return inputs[:_FEW].copy(), labels[:_FEW].copy()  # and let go of the others
 
 
+@cache
+def halved(data_set: DataSet) -> DataSet:
+    """Images with the mean of every four pixels in their place."""
+    channels, *size = data_set.shape
+    if len(size) != 2 or any(length % 2 for length in size):
+        raise PangaeaError(
+            f"coarse is for images of even height and width; {data_set.name} has inputs of "
+            f"{' × '.join(map(str, data_set.shape))}"
+        )
+    return replace(
+        data_set,
+        name=f"{data_set.name}-half",
+        shape=(channels, *(length // 2 for length in size)),
+        load=partial(_smaller, data_set),
+    )
+
+
+def _smaller(data_set: DataSet) -> Arrays:
+    def pair(images: npt.NDArray[Any], labels: npt.NDArray[Any]) -> Pair:
+        count, channels, height, width = images.shape
+        squares = images.reshape(count, channels, height // 2, 2, width // 2, 2)
+        return ((squares.sum((3, 5), dtype=np.uint16) + 2) // 4).astype(np.uint8), labels
+
+    whole = data_set.load()
+    return Arrays(
+        train=pair(*whole.train),
+        validation=pair(*whole.validation) if whole.validation else None,
+        test=pair(*whole.test),
+    )
+
+
+def _coarse(task: "Classification") -> "Classification":
+    halved(task.data_set)  # that it cannot be is said now
+    return replace(task, coarse=task.search_epochs)
+
+
 def _recipe(about: str, **changes: Any) -> Variant:
     return Variant(about, lambda task: replace(task, full=replace(task.full, **changes)))
 
@@ -59,6 +99,9 @@ VARIANTS = {
     "few": Variant(
         "eight samples of each part of the data, to see that something works",
         lambda task: replace(task, data_set=few(task.data_set)),
+    ),
+    "coarse": Variant(
+        "images of half the height and width in trainings as short as the search's", _coarse
     ),
     "test-curve": _recipe("test data, too, is judged by after each epoch", test_curve=True),
     # On what follows the paper is silent, or points at an original set-up.

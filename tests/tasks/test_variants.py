@@ -1,14 +1,18 @@
 """What stands behind a task's name changes its recipe, its network or its data."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 
 import pangaea as pg
 from pangaea.data.batches import TrainingBatches
 from pangaea.data.sets import TrainingData, centred
-from pangaea.errors import UnknownNameError
+from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.tasks.classification import Classification
-from pangaea.tasks.variants import VARIANTS
+from pangaea.tasks.variants import VARIANTS, halved, varied
+from tests.random_images import small
 
 
 def test_several_variants_stand_behind_each_other() -> None:
@@ -46,6 +50,33 @@ def test_test_data_by_epoch_is_kept_where_it_is_asked_for() -> None:
     assert asked.test[20] == asked.score == plain.score
     validated = pg.train("mnist1d/test-curve/few", "relu", epochs=20)
     assert validated.test == {}  # a search never sees it
+
+
+def test_coarse_images_have_the_mean_of_every_four_pixels() -> None:
+    plain = small("wrn-10-1/cifar10", samples=32).data_set
+    arrays = plain.load()  # which are others each time
+    half = halved(replace(plain, load=lambda: arrays))
+    assert (half.shape, half.sizes) == ((3, 16, 16), plain.sizes)
+    before, after = arrays.test[0].astype(float), half.load().test[0]
+    assert after.shape == (8, 3, 16, 16)
+    # A mean that ends in a half is rounded up.
+    corner = np.floor(before[:, :, :2, -2:].mean((2, 3)) + 0.5)
+    np.testing.assert_array_equal(after[:, :, 0, -1], corner)
+
+
+@pytest.mark.parametrize(("epochs", "alike"), [(1, False), (2, False), (3, True)])
+def test_only_trainings_as_short_as_the_search_s_are_coarse(epochs: int, alike: bool) -> None:
+    whole = replace(small("wrn-10-1/cifar10", samples=128), search_epochs=2)
+    coarse = varied(whole, "coarse")
+    losses = [
+        pg.train(task, "relu", epochs=epochs, precision="fp32").loss for task in (whole, coarse)
+    ]
+    assert (losses[0] == losses[1]) is alike
+
+
+def test_what_has_no_pixels_to_halve_is_not_coarse() -> None:
+    with pytest.raises(PangaeaError, match="mnist1d has inputs of 1 × 40"):
+        pg.task("mnist1d/coarse")
 
 
 def images(count: int = 7) -> TrainingData:
