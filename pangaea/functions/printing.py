@@ -35,7 +35,12 @@ def canonical(expression: Expression, parameter_edges: tuple[Path, ...]) -> str:
 
 def readable(expression: Expression, parameter_edges: tuple[Path, ...]) -> str:
     return _infix(
-        expression, parameter_edges, lambda row: row.readable, ("α", "β", "γ"), "·", "(%s)"
+        expression,
+        parameter_edges,
+        lambda row: row.readable,
+        ("α", "β", "γ"),
+        lambda factor: "·",
+        "(%s)",
     )
 
 
@@ -45,7 +50,8 @@ def latex(expression: Expression, parameter_edges: tuple[Path, ...]) -> str:
         parameter_edges,
         lambda row: row.latex,
         (r"\alpha", r"\beta", r"\gamma"),
-        " ",
+        # A space, but before a number: \alpha 0 looks like a name.
+        lambda factor: r" \cdot " if factor.lstrip("{")[0].isdigit() else " ",
         r"\left(%s\right)",
     )
 
@@ -55,7 +61,7 @@ def _infix(
     parameter_edges: tuple[Path, ...],
     notation: Callable[[Operator], Notation],
     symbols: tuple[str, ...],
-    times: str,
+    times: Callable[[str], str],
     brackets: str,
 ) -> str:
     names = dict(zip(parameter_edges, symbols, strict=False))
@@ -81,7 +87,8 @@ def _infix(
         if path in names:
             if node.operator == "one":
                 return names[path], ATOM
-            return names[path] + times + enclosed(text, level, SCALED), SCALED
+            factor = enclosed(text, level, SCALED)
+            return names[path] + times(factor) + factor, SCALED
         return text, level
 
     return enclosed(*render(expression, ()), SUM)

@@ -82,6 +82,8 @@ def test_the_formulas_of_an_operator_read_as_the_operator(name: str) -> None:
         ("x-(x-1)", "sub(x, sub(x, one(x)))", "x − (x − 1)", None),
         ("x/(x*tanh(x))", "div(x, mul(x, tanh(x)))", "x/(x·tanh(x))", None),
         ("(-x)^2", "square(negative(x))", "(−x)^2", r"{\left(-x\right)}^2"),
+        ("max(x, a*0)", "max(x, alpha*zero(x))", "max(x, α·0)", r"\max\{x, \alpha \cdot 0\}"),
+        ("a*0^x", "alpha*pow(zero(x), x)", "α·0^x", r"\alpha \cdot {0}^{x}"),
     ],
 )
 def test_the_three_forms(text: str, canonical: str, readable: str, latex: str | None) -> None:
