@@ -27,11 +27,12 @@ def audited(path: Path) -> Runs:
 
 
 def together(parts: list[Runs]) -> Runs:
-    """Every run once."""
+    """Every run once, with the mark that its function has today."""
     rows = {}
     for part in parts:
         for values in zip(*part.columns.values(), strict=True):
             row = dict(zip(COLUMNS, values, strict=True))
+            row["mark"] = mark(row["function"])
             rows[tuple(row[name] for name in _KEY)] = row
     return Runs.of(rows.values())
 

@@ -7,7 +7,8 @@ values, the same on every machine and in every run: equal fingerprints mean the 
 import hashlib
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 from pangaea.functions.catalog import LEARNABLE, parse
 from pangaea.functions.expression import Function
@@ -35,7 +36,8 @@ class _Column(tuple[float, ...]):
 
 _X = _Column(POINTS * len(_DRAWS))
 _PARAMETERS = [_Column(draw[i] for draw in _DRAWS for _ in POINTS) for i in range(3)]
-_ONES = _Column([1.0] * len(_X))
+_ONES = len(_PARAMETERS)  # the place of a parameter that is 1 everywhere
+_PARAMETERS.append(_Column([1.0] * len(_X)))
 _OPERATORS = {
     name: (lambda *inputs, value=row.value: _Column(map(value, *inputs)))
     for name, row in OPERATORS.items()
@@ -53,24 +55,33 @@ def fingerprint(function: Function | str) -> str:
     count = len(function.parameters)
     if count == 0:
         return _digest(0, _rounded(function, []))
-    plain = _rounded(function, _PARAMETERS[:count])
-    live = []
-    for i in range(count):
-        # A parameter that changes nothing does not make it another function.
-        others = [*_PARAMETERS[:i], _PARAMETERS[(i + 1) % 3], *_PARAMETERS[i + 1 : count]]
-        still = [*_PARAMETERS[:i], _ONES, *_PARAMETERS[i + 1 : count]]
-        if {_rounded(function, others), _rounded(function, still)} != {plain}:
-            live.append(i)
+
+    @cache
+    def text(places: tuple[int, ...]) -> str:
+        return _rounded(function, [_PARAMETERS[place] for place in places])
+
+    orders = [*itertools.permutations(range(count))]
+    # A parameter that changes nothing, whichever values the others have, does not make it another
+    # function.
+    live = [
+        i
+        for i in range(count)
+        if any(text(order) != text(other) for order in orders for other in _changed(order, i))
+    ]
     if not live:
         return _digest(0, _rounded(function.form, []))
     texts = []
     for order in itertools.permutations(range(len(live))):
-        values = [_ONES] * count
-        for place, i in zip(order, live, strict=True):
-            values[i] = _PARAMETERS[place]
-        texts.append(_rounded(function, values))
+        places = dict(zip(live, order, strict=True))
+        texts.append(text(tuple(places.get(i, _ONES) for i in range(count))))
     # The least over all orders of the parameters, so that their names do not matter.
     return _digest(len(live), min(texts))
+
+
+def _changed(order: tuple[int, ...], i: int) -> Iterator[tuple[int, ...]]:
+    """The places of the parameters with another one, or none, for number `i`."""
+    for place in ((order[i] + 1) % _ONES, _ONES):
+        yield (*order[:i], place, *order[i + 1 :])
 
 
 def equivalent(f: Function | str, g: Function | str) -> bool:

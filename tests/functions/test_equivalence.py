@@ -10,7 +10,7 @@ from hypothesis import given
 from pangaea.errors import PangaeaError
 from pangaea.functions.catalog import catalog, parse
 from pangaea.functions.equivalence import POINTS, equivalent, fingerprint
-from pangaea.functions.expression import Expression, Function
+from pangaea.functions.expression import Expression, Function, Path
 from pangaea.functions.operators import OPERATORS
 from tests.strategies import expressions, functions, random_function
 
@@ -29,6 +29,7 @@ SAME = [
     ("alpha*0", "0"),
     ("zero(x)*alpha*x", "0"),
     ("relu(swish(x))", "max(swish(x), 0)"),
+    ("min(alpha*x, exp(x)^(beta*x))", "min(exp(x)^(alpha*x), beta*x)"),
     ("exp(exp(exp(x))) - exp(exp(exp(x)))", "exp(exp(exp(x))) - max(exp(exp(exp(x))), 0)"),
 ]
 DIFFERENT = [
@@ -43,6 +44,8 @@ DIFFERENT = [
     ("tanh(x)", "erf(x)"),
     ("swish(x)/alpha", "alpha*swish(x)"),
     ("0*pow(x, tanh(x))", "0"),
+    ("max(x, alpha*relu(beta*x))", "max(x, alpha*relu(x))"),
+    ("alpha*relu(beta*logsigmoid(x))", "0"),
 ]
 
 
@@ -62,6 +65,30 @@ def test_sums_and_products_may_stand_in_any_order(f: Function, other: Expression
         left = Expression(operator, (f.expression, other))
         right = Expression(operator, (other, f.expression))
         assert equivalent(Function(left), Function(right))
+
+
+def test_it_does_not_matter_which_parameter_comes_first() -> None:
+    """Whether a parameter has a say may hang on its sign and size, and on those of the others."""
+    rng = random.Random(0)
+    for _ in range(300):
+        f = random_function(rng, rng.randrange(2, 9))
+        assert equivalent(f, mirrored(f))
+
+
+def mirrored(f: Function) -> Function:
+    """With the inputs of every sum, product, maximum and minimum in the other order."""
+    edges: list[Path] = []
+
+    def mirror(node: Expression, path: Path, place: Path) -> Expression:
+        if path in f.parameter_edges:
+            edges.append(place)
+        order = (1, 0) if node.operator in ("add", "mul", "max", "min") else range(len(node.inputs))
+        inputs = [
+            mirror(node.inputs[old], (*path, old), (*place, new)) for new, old in enumerate(order)
+        ]
+        return Expression(node.operator, tuple(inputs))
+
+    return Function(mirror(f.expression, (), ()), tuple(edges))
 
 
 @given(functions())

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pangaea as pg
-from pangaea.study.runs import COLUMNS, Runs
+from pangaea.study.runs import COLUMNS, Runs, mark
 from tests.study_maker import forge, generalize, make
 
 REPOSITORY = Path(__file__).parents[2]
@@ -52,6 +52,16 @@ def test_the_open_table_holds_the_rank_audit(published: Runs) -> None:
 
 def test_the_repository_has_the_table_among_its_results(published: Runs) -> None:
     assert len(pg.bench(REPOSITORY / "results/runs.csv.gz")) == len(published)
+
+
+def test_the_marks_of_the_open_table_are_those_of_today(published: Runs) -> None:
+    some = published[::100]
+    assert some.mark.tolist() == [mark(function) for function in some.function]
+
+
+def test_the_docs_count_the_open_table(published: Runs) -> None:
+    counted = f"{len(published):,} runs of {len(set(published.mark)):,} functions"
+    assert counted in (REPOSITORY / "docs/bench.md").read_text(encoding="utf-8")
 
 
 def test_a_run_of_the_open_table_has_a_score_or_a_reason(published: Runs) -> None:
