@@ -111,22 +111,32 @@ def user_error(error: BaseException, where: str) -> str:
     if isinstance(error, SyntaxError) and error.filename is not None:
         place = f"{Path(error.filename).name}, line {error.lineno}"
         return f"{where} is not Python: {error.msg} ({place}: {(error.text or '').strip()})"
-    last = _theirs(error)[-1]
+    lines = _theirs(error)
+    if not lines:
+        return reason
+    last = lines[-1]
     place = f"{Path(last.filename).name}, line {last.lineno}: {last.line}"
     return f"the code of {where} fails: {type(error).__name__}: {reason} ({place})"
 
 
 def user_code_error(doing: str, error: BaseException, where: str) -> UserCodeError:
     """An error in the user's own code while something was done with it, with their traceback."""
-    lines = traceback.format_list(_theirs(error)) + traceback.format_exception_only(error)
+    theirs = _theirs(error)
+    if not theirs:
+        return UserCodeError(f"{doing}: {error}", user_error(error, where))
+    lines = traceback.format_list(theirs) + traceback.format_exception_only(error)
     return UserCodeError(f"{doing}:\n\n{''.join(lines).rstrip()}", user_error(error, where))
 
 
 def _theirs(error: BaseException) -> list[traceback.FrameSummary]:
-    """The lines outside torch, Python and ourselves are where the user can do something."""
+    """The lines outside torch, Python and ourselves are where the user can do something.
+
+    There are none where a sentence of ours is about what they gave us, such as their data.
+    """
     frames = [*traceback.extract_tb(error.__traceback__)]
     outside = [f for f in frames if not Path(f.filename).is_relative_to(_OURS)]
-    return [f for f in frames if not _is_library(f.filename)] or outside or frames
+    theirs = [f for f in frames if not _is_library(f.filename)]
+    return theirs if theirs or isinstance(error, PangaeaError) else outside or frames
 
 
 def _is_library(filename: str) -> bool:

@@ -207,8 +207,10 @@ def test_what_is_wrong_is_said_when_it_is_made(changes: dict[str, Any], words: s
     ],
 )
 def test_what_is_wrong_with_data_and_models_is_said(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(PangaeaError, match=words):
+    with pytest.raises(UserCodeError, match=rf"^train failed with relu\(x\): .*{words}") as caught:
         trained(task(**changes), recipe="search")
+    assert "\n" not in str(caught.value)
+    assert caught.value.brief in str(caught.value)
 
 
 def test_arrays_keep_whole_numbers_and_become_single_precision() -> None:
