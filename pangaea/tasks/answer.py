@@ -16,7 +16,7 @@ def take(answer: Any, result: TrainingResult, goal: Goal) -> None:
     result.failure, result.detail = values.pop("failure", None), values.pop("detail", None)
     if result.failure is None and "score" not in values:
         result.failure = "no score"
-        result.detail = f"train returned a dict without 'score': {_short(answer)}"
+        result.detail = f"train returned a dict without 'score': {short(answer)}"
     score = values.pop("score", None)
     _keep(values, result)
     if result.part == "test" and "test" in values:
@@ -28,10 +28,10 @@ def take(answer: Any, result: TrainingResult, goal: Goal) -> None:
 
 
 def _score(value: Any, result: TrainingResult, goal: Goal) -> None:
-    score = _number(value)
+    score = number(value)
     if score is None:
         result.failure = "no score"
-        result.detail = f"train returned {_short(value)} as the {goal.name}, which is not a number"
+        result.detail = f"train returned {short(value)} as the {goal.name}, which is not a number"
     elif not math.isfinite(score):
         result.failure, result.detail = "diverged", f"the {goal.name} was {score}"
     else:
@@ -47,11 +47,11 @@ def _keep(values: Mapping[str, Any], result: TrainingResult) -> None:
         result.parameters = {
             name: rows for name, rows in values["parameters"].items() if all(map(_curve, rows))
         }
-    result.values = {str(name): number for name, number in _finite(values).items()}
+    result.values = {str(name): value for name, value in _finite(values).items()}
 
 
 def _finite(values: Mapping[Any, Any]) -> dict[Any, float]:
-    numbers = {name: _number(value) for name, value in values.items()}
+    numbers = {name: number(value) for name, value in values.items()}
     return {name: n for name, n in numbers.items() if n is not None and math.isfinite(n)}
 
 
@@ -63,7 +63,7 @@ def _curve(values: Any) -> list[float]:
     return [*numbers.values()] if len(numbers) == len(values) else []
 
 
-def _number(value: Any) -> float | None:
+def number(value: Any) -> float | None:
     """A plain number, a NumPy one or a tensor of one element; None for anything else."""
     if isinstance(value, str | bytes | bool) or value is None:
         return None
@@ -75,6 +75,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A value in few words, for a message."""
     text = "nothing" if value is None else " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "…"

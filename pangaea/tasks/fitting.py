@@ -14,6 +14,7 @@ from pangaea.activation.surgery import replace_activations
 from pangaea.data.given import GivenBatches, given_batches, size_of
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.locating import signature
+from pangaea.tasks.answer import number, short
 from pangaea.tasks.goal import Goal, minimize
 from pangaea.tasks.own import Maker, OwnTask
 from pangaea.tasks.task import Tell
@@ -61,9 +62,9 @@ def fit_task(
         raise PangaeaError(
             "a metric needs a goal: goal=maximize('accuracy') or goal=minimize('error')"
         )
-    for what, value in (("loss", loss), ("metric", metric)):
-        if value is not None and not callable(value):
-            raise PangaeaError(f"a {what} is a function of outputs and targets, got {value!r}")
+    _check_call("loss", loss)
+    if metric is not None:
+        _check_call("metric", metric)
     if optimizer not in _OPTIMIZERS:
         raise UnknownNameError("optimizer", str(optimizer), _OPTIMIZERS)
     if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
@@ -84,6 +85,25 @@ def fit_task(
         recipe={"optimizer": optimizer, "batch": batch} | asdict(recipe),
         **more,
     )
+
+
+def _check_call(what: str, function: Any) -> None:
+    """Can it be called with outputs and targets?"""
+    if not callable(function):
+        raise PangaeaError(f"a {what} is a function of outputs and targets, got {function!r}")
+    if isinstance(function, type) and issubclass(function, nn.Module):
+        name = function.__name__
+        raise PangaeaError(f"a {what} is a function of outputs and targets: {name}(), not {name}")
+    try:
+        called = signature(function)
+    except (TypeError, ValueError):  # something built in does not say
+        return
+    try:
+        called.bind(None, None)
+    except TypeError:
+        raise PangaeaError(
+            f"a {what} is called as {what}(outputs, targets), but yours takes {called}"
+        ) from None
 
 
 Build = Callable[[Maker, Any], nn.Module]
@@ -121,7 +141,10 @@ class _Fit:
 
         def loss(model: nn.Module, batch: tuple[Any, Any]) -> Tensor:
             with half:
-                return self.loss(_outputs(model, batch[0]), batch[1])
+                value = self.loss(_outputs(model, batch[0]), batch[1])
+            if not isinstance(value, Tensor) or value.numel() != 1:
+                raise PangaeaError(f"a loss returns a tensor of one number, got {short(value)}")
+            return value
 
         def score(data: Any) -> float:
             model.eval()
@@ -182,7 +205,11 @@ class _Fit:
                 )
         if self.metric is None:
             return total / count
-        return float(self.metric(torch.cat(outputs), torch.cat(targets)))
+        value = self.metric(torch.cat(outputs), torch.cat(targets))
+        score = number(value)
+        if score is None:
+            raise PangaeaError(f"a metric returns a number, got {short(value)}")
+        return score
 
 
 def _outputs(model: nn.Module, inputs: Any) -> Any:

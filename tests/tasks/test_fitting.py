@@ -184,6 +184,13 @@ def test_a_builder_that_leaves_the_activation_out_is_told() -> None:
     [
         ({"goal": None}, "a metric needs a goal"),
         ({"loss": 3}, "a loss is a function of outputs and targets, got 3"),
+        (
+            {"loss": lambda a, b, c: a},
+            r"called as loss\(outputs, targets\), but yours takes \(a, b",
+        ),
+        ({"loss": nn.MSELoss}, r"of outputs and targets: MSELoss\(\), not MSELoss"),
+        ({"metric": lambda a: 1.0}, r"as metric\(outputs, targets\), but yours takes \(a\)"),
+        ({"metric": "accuracy"}, "a metric is a function of outputs and targets, got 'accuracy'"),
         ({"optimizer": "adam"}, "did you mean adamw"),
         ({"batch": 0}, "a batch has at least one sample, got 0"),
         ({"budgets": None}, "needs its budgets"),
@@ -203,6 +210,10 @@ def test_what_is_wrong_is_said_when_it_is_made(changes: dict[str, Any], words: s
         ({"train": []}, "with something in it; got list"),
         ({"train": (X[:3], Y[:2])}, "one row for each sample.*got 2 and 3 rows"),
         ({"model": lambda activation: 3}, "returns a torch.nn.Module, got int"),
+        ({"loss": nn.CrossEntropyLoss(reduction="none")}, "a loss returns a tensor of one number"),
+        ({"metric": lambda outputs, targets: None}, "a metric returns a number, got nothing"),
+        ({"metric": lambda outputs, targets: "1"}, "a metric returns a number, got '1'"),
+        ({"metric": lambda outputs, targets: targets}, "a metric returns a number, got tensor"),
         ({"metric": None, "train": DataLoader(X, 32)}, r"a batch is \(inputs, targets\)"),
     ],
 )
