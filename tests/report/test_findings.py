@@ -122,6 +122,30 @@ def test_the_states_after_the_search_are_told(tmp_path: Path) -> None:
         assert state() == "finished"
 
 
+def test_how_far_rounds_with_budgets_are_is_told(tmp_path: Path) -> None:
+    rounds = {"rounds": "4@2,2@5,2@5,1", "runs": 0}
+    with Maker(tmp_path / "on.study", candidates=30, **rounds) as maker:
+        maker.baseline()
+        maker.search()
+
+        def state() -> str:
+            with opened(tmp_path / "on.study") as study:
+                return str(headline(study)["state"])
+
+        states = [state()]
+        order = [row["function"] for row in maker.study.best(4)]
+        for text, budget, score in (
+            *((text, 2, 60.0 - place) for place, text in enumerate(order)),
+            *((order[place], 5, 50.0 + place) for place in (0, 1, 1, 0)),
+            (order[1], None, 40.0),
+        ):
+            with maker.study.transaction():
+                maker.run("rerank", None, text, len(states), score, budget)
+            states.append(state())
+        assert maker.study.best(1)[0]["function"] == order[1]
+    assert states == [*(f"rerank: {done} of 9 runs" for done in range(9)), "finished"]
+
+
 def test_the_command_has_every_setting_that_was_given(tmp_path: Path) -> None:
     given = {"task": "it's", "rerank": False, "timeout": 9.5, "seed": 3}
     with Maker(tmp_path / "a.study", **given):
