@@ -39,6 +39,22 @@ def test_list_names_every_experiment_and_how_far_it_is(study: Path) -> None:
     assert line.split()[-1] == "18/27"
 
 
+def test_list_counts_the_searches_that_ended(study: Path) -> None:
+    def searched(scale: str) -> dict[str, str]:
+        lines = [line.split() for line in told("list", "--scale", scale).splitlines()]
+        return {words[0]: words[-1] for words in lines if words}
+
+    assert searched("lab")["progress"] == "0/3"
+    run("search_strategy", study=study, scale="lab", runs=1, workers=0, judge=instant)
+    ended = searched("lab")
+    assert [ended[name] for name in ("search_strategy", "progress", "cost")] == [
+        "3/3",
+        "1/3",
+        "0/4",
+    ]
+    assert searched("smoke")["progress"] == "0/3"
+
+
 def test_show_in_every_format(study: Path) -> None:
     assert "PReLU per layer" in told("show", "prelu_lcn")
     assert "| PReLU per layer |" in told("show", "prelu_lcn", "--format", "md")
@@ -57,6 +73,17 @@ def test_show_of_what_needs_no_training(study: Path) -> None:
     assert "bessel_i1e" in told("show", "operators")
     assert "10,339,202,744,514" in told("show", "space")
     assert "space takes no runs: pangaea paper show space" in told("run", "space")
+
+
+def test_what_needs_no_training_is_written_where_it_is_asked_for(study: Path) -> None:
+    assert told("show", "mutations", "-o", "mutations.txt") == "written to mutations.txt\n"
+    assert "(tanh(x) + |erf(x)|)^2" in (study.parent / "mutations.txt").read_text("utf-8")
+
+
+def test_without_any_run_the_paper_s_own_numbers_are_shown_on_request(study: Path) -> None:
+    text = told("show", "prelu_lcn", "--all", "--study", "none.study")
+    assert "71.92 ± 0.41" in text
+    assert "Missing are 9 of 9 cells of prelu_lcn." in text
 
 
 def test_add_and_export(study: Path, tmp_path: Path) -> None:
@@ -106,7 +133,13 @@ def complained(*words: str) -> str:
         (["show", "result"], "did you mean results"),
         (["show", "results", "--format", "pdf"], "no format is called"),
         (["show", "results", "--study", "."], "Is a directory"),
-        (["show", "results", "--study", "no.study"], "No such file"),
+        (["show", "results", "--study", "no.study"], "`pangaea paper run results` begins it"),
+        (["show", "curves", "--study", "no.study"], "`pangaea paper run curves --study no.study`"),
+        (["show", "results", "--from", "no.jsonl", "--all"], "No such file"),
+        (["show", "progress", "--format", "md"], "progress is none"),
+        (["show", "operators", "--format", "latex"], "operators is none"),
+        (["show", "space", "-o", "space.txt"], "`pangaea paper show space > FILE`"),
+        (["run", "results", "--only", "rulu"], "`pangaea paper show results --all` names them"),
         (["show", "curves", "--study", "broken.study"], "broken.study"),
         (["add", "broken.study"], "broken.study"),
         (["add", "."], "Is a directory"),

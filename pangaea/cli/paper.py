@@ -11,6 +11,7 @@ from pangaea.cli import help, language  # noqa: A004 (what `--help` says)
 from pangaea.cli.app import App, app, console, say
 from pangaea.cli.options import with_options
 from pangaea.cli.study import PLACE
+from pangaea.errors import PangaeaError
 
 paper = App(
     cls=help.Group,
@@ -33,13 +34,15 @@ _COMMANDS: dict[str, Callable[[], None]] = {
 @paper.command("list")
 def list_experiments(study: Kept = STUDY, scale: Size = "paper") -> None:
     """List the paper's tables and figures, what each takes, and how far it is."""
+    from pangaea.paper.running import finished
     from pangaea.report.terminal.paper import experiments_table
 
-    console.print(experiments_table(_runs(study, missing=True), scale), highlight=False)
+    ended = finished(study, scale)
+    console.print(experiments_table(_runs(study, missing=True), scale, ended), highlight=False)
     say(
         "\nRuns, epochs and hours at this scale, searches included, about as long as this "
-        "machine's device takes for them; done: runs in the study. pangaea paper run NAME goes on "
-        "with one, pangaea paper show NAME shows it."
+        "machine's device takes for them; done: runs in the study; searched: searches that ended "
+        "beside it. pangaea paper run NAME goes on with one, pangaea paper show NAME shows it."
     )
 
 
@@ -127,14 +130,26 @@ def show(
     from pangaea.report.formats import save
     from pangaea.report.paper_figures import drawn
 
-    if (command := _COMMANDS.get(experiment(name).name)) is not None:
+    row = experiment(name)
+    if kind != "text" and (row.kind == "figure" or row.name in _COMMANDS):
+        raise PangaeaError(f"--format is of tables of scores: {row.name} is none, leave it out")
+    if (command := _COMMANDS.get(row.name)) is not None:
+        if output is not None:
+            raise PangaeaError(
+                f"{row.name} is printed alone: `pangaea paper show {row.name} > FILE`"
+            )
         command()
         return
     size = None if scale is None else sized(scale)
     if (summary := drawn(name, file or study, output, size)) is not None:
         typer.echo(summary, nl=False)
         return
-    runs = _runs(study if file is None else file, missing=every)
+    if file is None and not every and not study.exists():
+        raise PangaeaError(
+            f"there is no study at {study}: `pangaea paper run {name}` begins it, and with --all "
+            "the paper's own numbers are shown"
+        )
+    runs = _runs(study if file is None else file, missing=every and file is None)
     text = shown.written(kind, shown.table(name, runs, size, every=every))
     if output is None:
         typer.echo(text, nl=False)

@@ -6,6 +6,7 @@ came of it, and where it comes from: command, commit, versions. Files of lines c
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
@@ -26,6 +27,7 @@ Line = dict[str, Any]
 
 _TESTS = (PAPER.name, TEST.name, EVALUATION.name)
 ASKED = ("function", "task", "scope", "budget", "seed", "part")
+_KINDS = {"function": str, "task": str, "budget": int, "seed": int, "part": str}
 _CAME = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device", "finished")
 _SOURCE = ("recipe", "command", "commit", "versions")
 
@@ -68,9 +70,7 @@ def read(path: Path | str) -> list[Line]:
         with Study.open(path) as study:
             return of_study(study)
     text = path.read_text(encoding="utf-8", errors="replace")
-    if path.suffix == ".json":
-        return [*_of_accuracies(_parsed(text, path))]
-    return [*_of_text(text, path)]
+    return _of_accuracies(text, path) if path.suffix == ".json" else [*_of_text(text, path)]
 
 
 def _is_study(path: Path) -> bool:
@@ -140,22 +140,37 @@ def _of_text(text: str, path: Path) -> Iterator[Line]:
             continue
         try:
             known = json.loads(part)
-            yield {**dict.fromkeys((*ASKED, *_CAME, *_SOURCE)), **known}
         except ValueError:
             if number == text.count("\n") + 1:
                 return  # cut off while it was written
             raise PangaeaError(f"{path}, line {number}, is not JSON") from None
+        if (wrong := _wrong(known)) is not None:
+            raise PangaeaError(f"{path}, line {number}, is not a run: {wrong}")
+        yield {**dict.fromkeys((*ASKED, *_CAME, *_SOURCE)), **known}
 
 
-def _parsed(text: str, path: Path) -> dict[str, Any]:
-    with suppress(ValueError):
-        known = json.loads(text)
-        if isinstance(known, dict) and "functions" in known and "task" in known:
-            return known
+def _wrong(known: Any) -> str | None:
+    """Why a line is not a run; None if it is one."""
+    if not isinstance(known, dict):
+        return f"it has no fields, but is {known!r}"
+    for name, kind in _KINDS.items():
+        if not isinstance(known.get(name), kind):
+            return f"its {name} is {known.get(name)!r}"
+    score = known.get("score")
+    if score is None and not known.get("failure"):
+        return "it has neither a score nor a failure"
+    if score is not None and not (isinstance(score, int | float) and math.isfinite(score)):
+        return f"its score is {score!r}"
+    return None
+
+
+def _of_accuracies(text: str, path: Path) -> list[Line]:
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        return [*_accuracies(json.loads(text))]
     raise PangaeaError(f"{path} is no study, no file of runs, and not of benchmarks/accuracy.py")
 
 
-def _of_accuracies(known: Mapping[str, Any]) -> Iterator[Line]:
+def _accuracies(known: Mapping[str, Any]) -> Iterator[Line]:
     """Of a time in which a score was called accuracy, and its part of the data `data`."""
     for run in (run for judged in known["functions"] for run in judged["runs"]):
         yield {
@@ -198,6 +213,10 @@ def misfit(run: Mapping[str, Any]) -> str | None:
         today = trained_recipe(run["task"], run["budget"])
     except UnknownNameError:
         return f"no task is called {run['task']}"
+    try:
+        settled(run["function"], run["scope"])
+    except PangaeaError:
+        return f"no function is written {run['function']}"
     if run["failure"] in OUTSIDE:
         return f"came to nothing through no fault of the function ({run['failure']})"
     if run["part"] != PAPER.part:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pangaea.errors import PangaeaError
 from pangaea.paper import adding, lines
 from pangaea.paper.adding import STUDY
-from pangaea.paper.contents import Cell, Experiment, Search, experiment
+from pangaea.paper.contents import Cell, Experiment, Search, experiment, experiments
 from pangaea.paper.scales import Ended, Kind, Scale, scale, wanted
 from pangaea.paper.telling import trained
 from pangaea.paper.watching import Deadline, Plain, TimeUpError, Watching
@@ -123,7 +123,7 @@ class Campaign:
         if only and not any(groups) and self.experiment.cells:
             raise PangaeaError(
                 f"{self.experiment.name} has no cell with {' or '.join(only)} in its name, group "
-                f"or task: `pangaea paper show {self.experiment.name}` names them"
+                f"or task: `pangaea paper show {self.experiment.name} --all` names them"
             )
         return groups
 
@@ -167,7 +167,7 @@ class Campaign:
         """A search in a study of its own beside this one; its tests are added here."""
         path = search_path(self.path, self.scale.name, search)
         where = asdict(self.place)
-        if path.exists() and path.name in self._searched():
+        if path.exists() and path.name in _searched(self.path):
             return path
         if path.exists():
             driver.resume(path, watch=self.watch, judge=self.judge, **where).close()
@@ -181,13 +181,6 @@ class Campaign:
             study.note(_SEARCHED, [*study.noted(_SEARCHED, []), path.name])
         return path
 
-    def _searched(self) -> list[str]:
-        """The searches that came to their end: for those no workers are started again."""
-        if not self.path.exists():
-            return []
-        with Study.open(self.path) as study:
-            return list(study.noted(_SEARCHED, []))
-
     def outcome(self, runs: int | None, only: Sequence[str], in_time: bool) -> Outcome:
         searches = tuple(
             search_path(self.path, self.scale.name, search) for search in self.experiment.searches
@@ -200,6 +193,22 @@ class Campaign:
             kinds, seeds = {*map(_kind, asked)}, ended(study)
             void = sum(len(seeds[kind].void) for kind in kinds if kind in seeds)
         return Outcome(len(asked) - left - void, len(asked) - void, searches, in_time)
+
+
+def finished(study: Path, scale: str) -> list[str]:
+    """The names of the searches that came to their end at this scale, and still stand there."""
+    files = _searched(study)
+    every = {search.name: search for row in experiments().values() for search in row.searches}
+    paths = {name: search_path(study, scale, search) for name, search in every.items()}
+    return [name for name, path in paths.items() if path.name in files and path.exists()]
+
+
+def _searched(study: Path) -> list[str]:
+    """The files of searches that came to their end: for those no workers are started again."""
+    if not study.exists():
+        return []
+    with Study.open(study) as opened:
+        return list(opened.noted(_SEARCHED, []))
 
 
 def search_path(study: Path, scale: str, search: Search) -> Path:

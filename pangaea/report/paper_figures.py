@@ -42,7 +42,11 @@ def drawn(
     """
     row = experiment(name)
     if row.name in _TEXTS:
-        return "\n".join([row.caption, "", *_TEXTS[row.name]()]) + "\n"
+        text = "\n".join([row.caption, "", *_TEXTS[row.name]()]) + "\n"
+        if output is None:
+            return text
+        save(output, text)
+        return f"written to {output}\n"
     if row.name not in _PAGES:
         return None
     drawing = _PAGES[row.name](row, study, scale)
@@ -127,7 +131,7 @@ def _of_runs(
     draw: Callable[[Snapshot, list[Standing]], list[Spec]],
 ) -> Callable[[Experiment, Path, Scale | None], Drawn]:
     def from_runs(row: Experiment, study: Path, scale: Scale | None) -> Drawn:
-        rows = standings(row, lines.read(study), scale)
+        rows = standings(row, lines.read(study) if study.exists() else [], scale)
         there = [one for one in rows if one.kind is not None]
         if not there:
             raise PangaeaError(

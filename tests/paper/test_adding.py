@@ -113,6 +113,36 @@ def test_validation_scores_and_unknown_tasks_are_left_out(tmp_path: Path) -> Non
     }
 
 
+def test_a_function_that_nobody_here_can_read_is_left_out(tmp_path: Path) -> None:
+    row = of(made(tmp_path / "1.study"))[0] | {"function": "rulu(x)"}
+    lines.write(tmp_path / "odd.jsonl", [row])
+    became = adding.add([tmp_path / "odd.jsonl"], tmp_path / "2.study")
+    assert became == adding.Added(0, 0, {"no function is written rulu(x)": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("3", "it has no fields, but is 3"),
+        ("{}", "its function is None"),
+        ('{"function": "x", "task": ["t"]}', r"its task is \['t'\]"),
+        ('{"function": "x", "task": "t", "budget": "2"}', "its budget is '2'"),
+        ('{"score": "71.9"}', "its score is '71.9'"),
+        ('{"score": NaN}', "its score is nan"),
+        ('{"score": null}', "it has neither a score nor a failure"),
+    ],
+)
+def test_a_line_that_is_not_a_run_is_named(tmp_path: Path, text: str, why: str) -> None:
+    whole = {"function": "x", "task": "t", "budget": 2, "seed": 1, "part": "test"}
+    row = json.loads(text)
+    if isinstance(row, dict) and "score" in row:
+        row |= whole
+    (tmp_path / "odd.jsonl").write_text(f"\n{json.dumps(row)}\n")
+    with pytest.raises(PangaeaError, match=f"odd.jsonl, line 2, is not a run: {why}"):
+        adding.add([tmp_path / "odd.jsonl"], tmp_path / "p.study")
+    assert not (tmp_path / "p.study").exists()
+
+
 @pytest.mark.parametrize("name", ["wrn-10-4-relu", "wrn-10-4-a", "resnet-v1-56-short"])
 def test_the_published_files_are_in_the_published_lines(tmp_path: Path, name: str) -> None:
     assert adding.add([RESULTS / "paper.jsonl"], tmp_path / "p.study").left_out == {}
@@ -126,8 +156,15 @@ def test_every_published_line_says_where_it_comes_from() -> None:
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(PangaeaError, match="is no study, no file of runs"):
-        adding.add([tmp_path / "a.json"], tmp_path / "p.study")
+    for text in (
+        "{}",
+        "{",
+        "[1]",
+        '{"task": "t", "functions": 3}',
+        '{"functions": [{"runs": [1]}]}',
+    ):
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(PangaeaError, match="is no study, no file of runs"):
+            adding.add([tmp_path / "a.json"], tmp_path / "p.study")
     with pytest.raises(PangaeaError, match="cannot be read"):
         adding.add([tmp_path / "nothing.study"], tmp_path / "p.study")

@@ -1,6 +1,6 @@
 """The paper's experiments as a table: what each takes, and how far it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,14 +11,18 @@ from pangaea.paper.estimate import DEVICES, needs
 from pangaea.paper.scales import scale as sized
 
 
-def experiments_table(runs: Sequence[Mapping[str, Any]], scale: str) -> Table:
-    """A row for each, at this scale and on this machine's device."""
+def experiments_table(
+    runs: Sequence[Mapping[str, Any]], scale: str, searched: Collection[str]
+) -> Table:
+    """A row for each, at this scale and on this machine's device; `searched` names searches."""
     device = DEVICES["cuda" if torch.cuda.is_available() else "cpu"]
-    table = Table("name", "kind", "runs", "searches", "epochs", "hours", "done", box=None)
+    head = ("name", "kind", "runs", "searches", "epochs", "hours", "done", "searched")
+    table = Table(*head, box=None)
     table.pad_edge = False
     for column in table.columns[2:]:
         column.justify = "right"
     for row in experiments().values():
+        ended = sum(search.name in searched for search in row.searches)
         cost = needs(row, sized(scale), runs, device)
         table.add_row(
             row.name,
@@ -28,6 +32,7 @@ def experiments_table(runs: Sequence[Mapping[str, Any]], scale: str) -> Table:
             f"{cost.epochs:,}" if cost.epochs else "",
             _hours(cost.seconds) if cost.epochs else "",
             f"{cost.done}/{cost.runs}" if cost.runs else "",
+            f"{ended}/{len(row.searches)}" if row.searches else "",
         )
     return table
 
