@@ -59,6 +59,14 @@ def test_the_marks_of_the_open_table_are_those_of_today(published: Runs) -> None
     assert some.mark.tolist() == [mark(function) for function in some.function]
 
 
+def test_the_docs_say_how_well_a_short_run_ranks(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (REPOSITORY / "docs/bench.md").read_text(encoding="utf-8")
+    first, second, *_ = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(first + second, {})
+    count, correlation = capsys.readouterr().out.split()[-2:]
+    assert f"# {count} functions, {float(correlation):.2f}\n" in second
+
+
 def test_the_docs_count_the_open_table(published: Runs) -> None:
     counted = f"{len(published):,} runs of {len(set(published.mark)):,} functions"
     assert counted in (REPOSITORY / "docs/bench.md").read_text(encoding="utf-8")
