@@ -1,6 +1,7 @@
 """A model with our activations goes to `torch.export` and to ONNX as it is, and runs there."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 import pangaea as pg
 from pangaea.activation.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
+from tests.activation import models
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.ecosystem
@@ -55,6 +57,23 @@ def test_a_convolutional_model_goes_to_onnx_with_its_batch_left_open(
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     (many,) = session.run(None, {session.get_inputs()[0].name: torch.randn(7, 3, 5, 5).numpy()})
     assert many.shape == (7, 100)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [(models.ResNet, (4, 3, 8, 8)), (models.MLP, (4, 4)), (models.Encoder, (4, 5, 8))],
+    ids=["repeated modules", "calls", "attributes"],
+)
+def test_a_model_that_was_operated_on_goes_to_onnx(
+    kind: Callable[[], nn.Module], shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    model, x = kind().eval(), torch.randn(shape)
+    before = model(x).detach().numpy()
+    pg.replace_activations(model, "alpha*x - beta*log(sigmoid(gamma*x))", example=x)
+    expected = model(x).detach().numpy()
+    assert not np.allclose(expected, before, atol=1e-3)
+    output = onnx_output(model, x, tmp_path / "model.onnx")
+    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("function", ["wrn-1", "alpha*bessel_i1e(beta*x) - gamma*x"])
