@@ -111,12 +111,13 @@ def user_error(error: BaseException, where: str) -> str:
     if isinstance(error, SyntaxError) and error.filename is not None:
         place = f"{Path(error.filename).name}, line {error.lineno}"
         return f"{where} is not Python: {error.msg} ({place}: {(error.text or '').strip()})"
-    lines = _theirs(error)
-    if not lines:
+    if not _theirs(error):
         return reason
-    last = lines[-1]
-    place = f"{Path(last.filename).name}, line {last.lineno}: {last.line}"
-    return f"the code of {where} fails: {type(error).__name__}: {reason} ({place})"
+    last = _theirs(error)[-1]
+    place = f" ({Path(last.filename).name}, line {last.lineno}: {last.line})"
+    if Path(last.filename).is_relative_to(_OURS):
+        place = ""  # our call of something that cannot be called so
+    return f"the code of {where} fails: {type(error).__name__}: {reason}{place}"
 
 
 def user_code_error(doing: str, error: BaseException, where: str) -> UserCodeError:

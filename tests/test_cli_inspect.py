@@ -20,6 +20,10 @@ class Net(nn.Module):
     def forward(self, x):
         return self.head(F.relu(self.act(self.conv(x)).mean([2, 3])))
 
+class Wide(Net):
+    def __init__(self, width):
+        super().__init__()
+
 def make_model():
     return Net()
 
@@ -75,6 +79,10 @@ def test_which_function_and_scope_are_options(inspect: Callable[..., tuple[int, 
         (("mine.py:number",), "mine.py:number is a int"),
         (("nothing.py:x",), "there is no file nothing.py"),
         (("mine.py:broken",), "the code of mine.py:broken fails: TypeError"),
+        (
+            ("mine.py:Wide",),
+            "fails: TypeError: Wide.__init__() missing 1 required positional argume",
+        ),
         (("mine.py:make_model", "--example", "2,3"), "cannot be called with the example"),
         (("mine.py:make_model", "--example", "2,,3"), "names nothing"),
         (("mine.py:make_model", "--function", "relo"), "not a function"),
@@ -89,3 +97,4 @@ def test_mistakes_are_one_sentence(
     assert text.startswith("error: ")
     assert text.count("\n") == 1
     assert message in text
+    assert "inspect.py" not in text

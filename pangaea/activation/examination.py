@@ -39,7 +39,7 @@ class Examination:
         observations = []
         same = True
         for probe in probes.values():
-            probe.calls.clear()
+            probe.forget()
         for training, reference in self._references.items():
             observation = Observation(self.example.model, [*probes.values()])
             try:

@@ -75,6 +75,9 @@ class Probe(nn.Module):
         super().__init__()
         self.before, self.squashing = before, squashing
         self.observation: Observation | None = None
+        self.forget()
+
+    def forget(self) -> None:
         self.calls: list[Call] = []
         self.multiplied = self.is_output = self.more = False
 

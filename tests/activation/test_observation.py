@@ -78,6 +78,25 @@ def test_half_of_a_tensor_is_the_gate_of_any_function(function: nn.Module) -> No
     ]
 
 
+class Scaled(nn.Module):
+    """A function scaled by a sigmoid: that one is the gate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.silu = nn.Linear(5, 6), nn.Linear(5, 6), nn.SiLU()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.silu(self.first(x)) * torch.sigmoid(self.second(x))
+
+
+def test_of_a_function_and_a_sigmoid_the_sigmoid_is_the_gate() -> None:
+    report = pg.replace_activations(Scaled(), FUNCTION, example=torch.randn(4, 5))
+    assert [(row.path, row.note) for row in report.replaced] == [("silu", "")]
+    assert [(row.path, row.why) for row in report.left] == [
+        ("sigmoid", "a gate: something is multiplied by it")
+    ]
+
+
 class Halved(nn.Module):
     """torch's own gated unit, as a function and as a module."""
 
