@@ -162,6 +162,19 @@ def test_general_functions_are_judged_on_the_tasks(searched: tuple[Path, Done]) 
     assert "already chosen" in table.stdout
 
 
+def test_if_no_function_is_general_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "import pangaea as pg\n"
+        "def train(activation, budget, seed):\n"
+        "    return 50.0\n"
+        "task = pg.Task('own', train, goal=pg.maximize('s'), budgets={'search': 1, 'full': 2})\n"
+    )
+    words = ("--task", "own.py:task", *BRIEF, "--no-dry-run", "--study", "own.study")
+    assert run("search", *words, "--candidates", "2", cwd=tmp_path).returncode == 0
+    table = run("general", "own.study", "--workers", "0", cwd=tmp_path)
+    assert table.stdout.endswith("None of them is general, so there is nothing to test.\n")
+
+
 def test_what_is_infinitely_bad_is_no_number_in_json(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "import pangaea as pg\n"

@@ -204,3 +204,5 @@ def general(
         console.print()
         console.print(tested_table(rows, goals), highlight=False)
         say(f"\nTest scores, mean ± sample sd. {legend('the baseline of each task')}")
+    elif not any(row["general"] for row in rows):
+        say("\nNone of them is general, so there is nothing to test.")
