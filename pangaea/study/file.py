@@ -23,6 +23,7 @@ APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
 # default, go into a log of 33 MB before it is written into the file and begun anew.
 _LOGGED_PAGES = 8_000
 _SMALL = 4 << 20  # bytes, written again within 0.1 s
+_CACHE = 65_536  # KB: of 100,000 candidates all pages that are checked first and read then
 # Shared memory, which WAL needs, does not reach across machines.
 _REMOTE = (
     "nfs",
@@ -234,6 +235,7 @@ def _identified(path: Path, how: str) -> sqlite3.Connection:
     connection = _connect(path, how)
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, schema.LARGEST)
+        connection.execute(f"pragma cache_size=-{_CACHE}")
         schema.check_tables(connection, path)
     except BaseException:
         connection.close()
