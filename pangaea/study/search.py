@@ -53,11 +53,20 @@ class Search:
         self._parents = study.parents_pending()  # of the candidates that wait for a first result
         self._bad = 0  # failures in a row that need not be the functions' fault
         self._common = self.settings.seeds == "common"
-        # All of this stays: to look through it for garbage takes half as long as to record a result
-        # in a study of 20,000 candidates.
-        gc.freeze()
 
     def run(self) -> None:
+        """All that is left of it."""
+        # What was read stays: to look through it for garbage takes half as long as to record a
+        # result in a study of 20,000 candidates.
+        others = gc.get_freeze_count() > 0
+        gc.freeze()
+        try:
+            self._run()
+        finally:
+            if not others:
+                gc.unfreeze()
+
+    def _run(self) -> None:
         runs = self.study.runs(BASELINE.name)
         failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
         self._need_baseline(max(BASELINE_RUNS, len(runs) + failed))

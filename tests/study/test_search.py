@@ -1,5 +1,7 @@
 """The search: which runs, in which order, exactly C results; bad functions never stop it."""
 
+import contextlib
+import gc
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import count
@@ -524,6 +526,25 @@ def test_a_finished_study_is_left_as_it_is(path: Path) -> None:
         run(study, partial(failing, "exception"), watch=told)
         assert (study.table(), study.runs()) == before
     assert (told.stages, told.runs) == ([], [])
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_what_a_search_keeps_from_the_garbage_collector_is_let_go_in_the_end(
+    path: Path, interrupted: bool
+) -> None:
+    during = []
+
+    def judging(job: Job) -> Result:
+        during.append(gc.get_freeze_count())
+        if interrupted and len(during) == 9:
+            raise KeyboardInterrupt
+        return instant(job)
+
+    before = gc.get_freeze_count()
+    with created(path, **SMALL) as study, contextlib.suppress(KeyboardInterrupt):
+        run(study, judging)
+    assert min(during) > before
+    assert gc.get_freeze_count() == before == 0
 
 
 @pytest.mark.parametrize("stage", ["baseline", "search", "rerank", "test"])
