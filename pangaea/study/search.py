@@ -61,12 +61,12 @@ class Search:
         others = gc.get_freeze_count() > 0
         gc.freeze()
         try:
-            self._run()
+            self._go_on()
         finally:
             if not others:
                 gc.unfreeze()
 
-    def _run(self) -> None:
+    def _go_on(self) -> None:
         runs = self.study.runs(BASELINE.name)
         failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
         self._need_baseline(max(BASELINE_RUNS, len(runs) + failed))
