@@ -33,7 +33,6 @@ from pangaea.evolution.creation import parameterized
 from pangaea.evolution.mutations import mutate
 from pangaea.evolution.strategies.thrifty import may_learn
 from pangaea.tasks.classification import Classification
-from pangaea.tasks.variants import halved
 from pangaea.training.recipes import Recipe
 from pangaea.workers.mps import mps
 from pangaea.workers.worker import die_with_parent
@@ -116,14 +115,11 @@ def jobs(settings: str, functions: int) -> list[Job]:
 
 
 def task_and_recipe(name: str, epochs: int) -> tuple[Classification, Recipe]:
-    if name != HALF:
+    if name == HALF:
+        task = replace(pg.task("wrn-10-4/cifar100/coarse"), name=name, coarse=epochs)
+    else:
         task = pg.task(name)
-        return task, task.recipe("full", epochs)
-    task = pg.task("wrn-10-4/cifar100")
-    recipe = task.recipe("full", epochs)
-    # Half the pixels, so half the border that random crops are taken from.
-    small = replace(task, name=name, data_set=halved(task.data_set))
-    return small, replace(recipe, pad=recipe.pad // 2)
+    return task, task.recipe("full", epochs)
 
 
 def work(channel: connection.Connection, device: str | None) -> None:

@@ -165,6 +165,10 @@ WORST: dict[str, tuple[str, str]] = {
         "update runs set candidate = 99 where run = 8",
         "row 8 of its runs belongs to none of its candidates",
     ),
+    "a long blob for a candidate": (
+        "update runs set candidate = zeroblob(200000) where run = 8",
+        "row 8 of its runs belongs to none of its candidates",
+    ),
     "a candidate's run without one": (
         "update runs set candidate = null where run = 8",
         "the candidate of run 8 is None",

@@ -141,7 +141,7 @@ class Snapshot:
     def best(self, count: int = TESTED) -> list[Row]:
         """The best functions; none of a file whose functions this version cannot read."""
         if count > self._ranked:
-            self._ranked = max(count, BEST, self.settings.again[0][0])
+            self._ranked = max(count, BEST, self.settings.contenders)
             try:
                 self._best = standing(self, top(self.trials, self._ranked))
             except NoFunctionError:

@@ -100,7 +100,7 @@ def resume(
         _check_same(opened, on)
         # An object that stands in no file has no place: the study keeps its own.
         stands = name_of(on) if task is not None and ":" in name_of(on) else name
-        settings = replace(_changed(opened, given), task=stands)
+        settings = told.possible(replace(_changed(opened, given), task=stands), on)
     return _drive(
         on,
         place,

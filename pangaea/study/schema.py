@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from pangaea.errors import PangaeaError
 from pangaea.evolution.trials import NoFunctionError
@@ -206,10 +206,10 @@ def _right(connection: sqlite3.Connection, table: str) -> bool:
     return wrong is None
 
 
-def _say(connection: sqlite3.Connection, path: Path, table: str, key: str, noun: str) -> None:
+def _say(connection: sqlite3.Connection, path: Path, table: str, key: str, noun: str) -> NoReturn:
     """Which value it is, and what it is."""
     for column, rule in _rules(table).items():
-        short = f"(typeof({column}) <> 'text' or length(cast({column} as blob)) <= {LONGEST})"
+        short = f"coalesce(length(cast({column} as blob)), 0) <= {LONGEST}"
         both = rule if column in _JSON else f"{rule} and {short}"
         row = connection.execute(
             f"select {key}, {column} from {table} where ({both}) is not true limit 1"
@@ -217,6 +217,7 @@ def _say(connection: sqlite3.Connection, path: Path, table: str, key: str, noun:
         if row is not None:
             name, value = row
             raise damaged(path, f"the {column} of {noun} {_shown(name)} is {_shown(value)}")
+    raise damaged(path, f"a value of its {table} is too long")
 
 
 @cache

@@ -2,7 +2,8 @@
 
 import gc
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from random import Random
@@ -36,6 +37,21 @@ _SUSPICIOUS = 10
 _DRAWS = 100  # after which a function is tried whatever it costs
 
 
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """What was read is not looked through for garbage; what others have frozen stays so.
+
+    To look through 20,000 candidates takes half as long as to record a result.
+    """
+    others = gc.get_freeze_count() > 0
+    gc.freeze()
+    try:
+        yield
+    finally:
+        if not others:
+            gc.unfreeze()
+
+
 class Search:
     """Takes a study from where it stands to its end."""
 
@@ -56,31 +72,21 @@ class Search:
 
     def run(self) -> None:
         """All that is left of it."""
-        # What was read stays: to look through it for garbage takes half as long as to record a
-        # result in a study of 20,000 candidates.
-        others = gc.get_freeze_count() > 0
-        gc.freeze()
-        try:
-            self._go_on()
-        finally:
-            if not others:
-                gc.unfreeze()
-
-    def _go_on(self) -> None:
-        runs = self.study.runs(BASELINE.name)
-        failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
-        self._need_baseline(max(BASELINE_RUNS, len(runs) + failed))
-        self.time.begin()
-        self._evolve()
-        self._finish()
-        self.time.done()
-        self.runner.clear()
+        with _frozen():
+            runs = self.study.runs(BASELINE.name)
+            failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
+            self._need_baseline(max(BASELINE_RUNS, len(runs) + failed))
+            self.time.begin()
+            self._evolve()
+            self._finish()
+            self.time.done()
+            self.runner.clear()
 
     def _finish(self) -> None:
         """Train the best again and test them, as far as there is time."""
         self.time.searched(self._ended)
         self.settings = self.study.settings
-        best = top(self.trials, max(TESTED, self.settings.again[0][0]))
+        best = top(self.trials, max(TESTED, self.settings.contenders))
         if self.settings.rerank:
             self._train_again(best)
         if self.settings.runs and self.trials:

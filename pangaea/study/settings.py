@@ -146,6 +146,11 @@ class Settings(Declared):
         )
 
     @property
+    def contenders(self) -> int:
+        """How many of the best are trained again at least once."""
+        return self.again[0][0]
+
+    @property
     def extent(self) -> str:
         """How long the search goes on, in words."""
         tries = f"{self.candidates} candidates"
@@ -237,14 +242,18 @@ def settings(
     if "minutes" in values:  # decide how many, unless somebody says it
         suited["candidates"] = MOST_CANDIDATES
     defaults = strategies.strategy(strategy).defaults
-    whole = flat({**defaults, **suited, "strategy": strategy, **values})
+    return possible(flat({**defaults, **suited, "strategy": strategy, **values}), task)
+
+
+def possible(settings: Settings, task: Task) -> Settings:
+    """The settings, if the task can train as long as they say."""
     full = task.budgets["full"]
-    for _, budget in whole.again:
+    for _, budget in settings.again:
         if budget is not None and budget > full:
             raise PangaeaError(
                 f"rounds: {task.name} trains for {full} {task.unit} at most, got {budget}"
             )
-    return whole
+    return settings
 
 
 def read(file: Path | str) -> dict[str, Any]:

@@ -347,19 +347,17 @@ class Study:
         rows = self._rows("select curves from curves where run = ?", run)
         return self._plain(rows[0][0], "curves", run) if rows else {}
 
-    def scores(self, stage: str) -> dict[str, list[float | None]]:
-        """By function; None for a run that failed."""
+    def scores(self, stage: str, budget: int | None = None) -> dict[str, list[float | None]]:
+        """By function, of runs with one budget or with any; None for a run that failed."""
         scores: dict[str, list[float | None]] = {}
         for run in self.runs(stage):
-            scores.setdefault(run["function"], []).append(run["score"])
+            if budget in (None, run["budget"]):
+                scores.setdefault(run["function"], []).append(run["score"])
         return scores
 
     def validations(self) -> dict[str, list[float | None]]:
         """By function, on validation data in every run of the full budget."""
-        scores: dict[str, list[float | None]] = {}
-        for run in self.runs(RERANK.name):
-            if run["budget"] == self.task["budgets"]["full"]:
-                scores.setdefault(run["function"], []).append(run["score"])
+        scores = self.scores(RERANK.name, self.task["budgets"]["full"])
         for run in self.runs(TEST.name):
             if run["failure"] is not None or "validation" in run["values"]:
                 scores.setdefault(run["function"], []).append(run["values"].get("validation"))
@@ -398,7 +396,7 @@ class Study:
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
         """The best functions, no two equivalent, in their final order."""
         with schema.functions_of(self.path):
-            return standing(self, top(self.trials(), max(count, self.settings.again[0][0])))[:count]
+            return standing(self, top(self.trials(), max(count, self.settings.contenders)))[:count]
 
 
 def _together(trials: Iterable[Trial]) -> list[Trial]:

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -151,9 +150,8 @@ class Limited(Unlimited):
         )
 
     def judged(self, stage: Stage, functions: Collection[str], wanted: int, budget: int) -> None:
-        ended = self._study.runs(stage.name)
-        count = Counter(run["function"] for run in ended if run["budget"] == budget)
-        runs = min((count[text] for text in functions), default=0)
+        scores = self._study.scores(stage.name, budget)
+        runs = min((len(scores.get(text, ())) for text in functions), default=0)
         if stage is TEST:
             self._leave_out(runs=min(runs, self._study.settings.runs))
         elif runs < wanted:

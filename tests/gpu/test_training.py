@@ -121,3 +121,11 @@ def test_cpu_and_gpu_agree_on_the_first_loss() -> None:
     x = torch.randn(8, 3, 32, 32)
     y = model.train()(x)
     torch.testing.assert_close(model.to(CUDA)(x.to(CUDA)).cpu(), y, rtol=2e-2, atol=2e-2)
+
+
+def test_runs_one_after_another_keep_no_more_memory() -> None:
+    task, kept = small("wrn-10-1/cifar10"), []
+    for function in ("relu", A, "relu", A):
+        assert pg.train(task, function, epochs=1).failure is None
+        kept.append(torch.cuda.memory_allocated())
+    assert kept[1:] == kept[1:2] * 3

@@ -204,6 +204,14 @@ def test_precision_reaches_the_network(path: Path, monkeypatch: pytest.MonkeyPat
     assert dtypes == [torch.bfloat16] * 4
 
 
+def test_rounds_longer_than_the_full_budget_are_refused_when_a_study_goes_on(path: Path) -> None:
+    search("mnist1d", study=path, judge=instant, workers=0, candidates=3, **SMALL).close()
+    before = path.read_bytes()
+    with pytest.raises(PangaeaError, match="mnist1d trains for 40 epochs at most, got 41"):
+        resume(path, judge=instant, workers=0, rerank=True, rounds="2@41")
+    assert path.read_bytes() == before
+
+
 def test_what_is_wrong_is_said_before_anything_is_made(path: Path) -> None:
     with pytest.raises(UnknownNameError, match="did you mean mnist1d"):
         search("mnist-1d", study=path, workers=0, judge=instant)

@@ -2,12 +2,11 @@
 
 import contextlib
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
-from statistics import fmean
 from typing import Any
 
 import pytest
@@ -17,16 +16,14 @@ from pangaea.evolution.strategies import Strategy, strategies
 from pangaea.evolution.strategies.evolution import Settings
 from pangaea.evolution.strategies.evolution import propose as evolved
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial
-from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.parser import parse
 from pangaea.study import search as module
 from pangaea.study.runner import Stop, Watch
-from pangaea.study.search import Search
 from pangaea.study.stages import PROPOSED, STAGES
 from pangaea.study.study import Run, Study
 from pangaea.workers.engine import InProcess
-from pangaea.workers.judge import Job, Judge, Result, stamped
-from tests.study.engines import Several, Telling, runner
+from pangaea.workers.judge import Job, Result, stamped
+from tests.study.engines import Several, Telling
 from tests.study.judges import (
     diverging,
     failing,
@@ -36,36 +33,13 @@ from tests.study.judges import (
     instant,
 )
 from tests.study.making import LOSS, created
+from tests.study.searching import SMALL, run, stopping
 
-SMALL = {"candidates": 30, "population": 5, "sample": 3, "rerank": False, "runs": 0}
 BLIND = ("random-search", "random-sampling")  # have no population
-
-
-def run(
-    study: Study,
-    judge: Judge = instant,
-    engine: type[InProcess] = InProcess,
-    watch: Watch | None = None,
-    stop: Stop | None = None,
-) -> list[dict[str, Any]]:
-    Search(study, runner(study, judge, engine, watch, stop)).run()
-    return study.table()
 
 
 def numbers(rows: Sequence[dict[str, Any]]) -> list[int]:
     return [row["number"] for row in rows if row["position"] is not None]
-
-
-def stopping(judge: Judge, most: int) -> Judge:
-    """Ctrl-C after so many runs."""
-    left = count(most, -1)
-
-    def judging(job: Job) -> Result:
-        if next(left) <= 0:
-            raise KeyboardInterrupt
-        return judge(job)
-
-    return judging
 
 
 def proposing(monkeypatch: pytest.MonkeyPatch, propose: Any) -> None:
@@ -370,162 +344,7 @@ def test_results_that_are_none_never_stop_a_search(path: Path) -> None:
         assert study.failures() == {"no score": 30}
 
 
-# Every stage.
-
-
-def test_the_top_ten_are_trained_again_and_the_best_three_tested(path: Path) -> None:
-    told = Telling()
-    with created(path, **SMALL | {"rerank": True, "runs": 4, "candidates": 60}) as study:
-        run(study, watch=told)
-        again, test = study.scores("rerank"), study.scores("test")
-        trials, best = study.trials(), study.best(3)
-    assert {len(values) for values in again.values()} == {2}
-    assert len({fingerprint(parse(text)) for text in again}) == len(again) == 10
-    scores = {t.number: t.score for t in trials if t.score is not None}
-    worst = min(max(scores[t.number] for t in trials if t.text == text) for text in again)
-    left = {fingerprint(t.function) for t in trials if t.score is not None and t.score > worst}
-    assert left <= {fingerprint(parse(text)) for text in again}
-    assert [*test] == ["relu(x)", *(row["function"] for row in best)]
-    assert {len(values) for values in test.values()} == {4}
-    assert told.stages == [
-        *(("baseline", 0, 3), ("search", 0, 60)),
-        *(("rerank", 0, 20), ("test", 0, 16)),
-    ]
-    kinds = {(r.wanted.stage, r.wanted.budget, r.wanted.part) for r in told.runs}
-    assert kinds == {
-        *{("baseline", 2, "validation"), ("search", 2, "validation")},
-        *{("rerank", 4, "validation"), ("test", 4, "test")},
-    }
-
-
-def test_round_by_round_fewer_are_trained_again(path: Path) -> None:
-    told = Telling()
-    given = {"rerank": True, "rounds": "8,4,4,2,2", "candidates": 60, "runs": 1}
-    with created(path, **SMALL | given) as study:
-        run(study, watch=told)
-        again, rows = study.scores("rerank"), study.best(8)
-    assert sorted(map(len, again.values()), reverse=True) == [5, 5, 3, 3, 1, 1, 1, 1]
-    lengths = [len(again[row["function"]]) for row in rows]
-    assert {*lengths[:3]} == {5, 3}  # the tested ones
-    assert lengths[3:] == sorted(lengths[3:], reverse=True)
-    stages = [stage for stage in told.stages if stage[0] == "rerank"]
-    assert stages == [("rerank", 0, 20), ("rerank", 8, 20), ("rerank", 16, 20)]
-    for row in rows:
-        scores = [score for score in again[row["function"]] if score is not None]
-        assert row["reranked"] == pytest.approx(fmean(scores))
-        assert row["believed"] == pytest.approx(fmean(scores[3:] or scores))
-
-
-def test_rounds_may_have_budgets_and_the_largest_decides(path: Path) -> None:
-    told = Telling()
-    given = {"rerank": True, "rounds": "8@1,4@3,4@3,2,2", "candidates": 60, "runs": 1}
-    with created(path, **SMALL | given) as study:
-        full = study.task["budgets"]["full"]
-        run(study, watch=told)
-        runs, rows, validations = study.runs("rerank"), study.best(8), study.validations()
-    assert [r["budget"] for r in runs] == [1] * 8 + [3] * 8 + [full] * 4
-    assert len({r["seed"] for r in runs}) == 20
-    stages = [stage for stage in told.stages if stage[0] == "rerank"]
-    assert stages == [("rerank", 0, 20), ("rerank", 8, 20), ("rerank", 16, 20)]
-    scores: dict[str, dict[int, list[float]]] = {}
-    for r in runs:
-        scores.setdefault(r["function"], {}).setdefault(r["budget"], []).append(r["score"])
-
-    def best(functions: Iterable[str], budget: int, count: int) -> set[str]:
-        means = {text: fmean(scores[text][budget]) for text in functions}
-        return {*sorted(means, key=means.__getitem__, reverse=True)[:count]}
-
-    four = best(scores, 1, 4)
-    assert four == {text for text in scores if 3 in scores[text]}
-    assert best(four, 3, 2) == {text for text in scores if full in scores[text]}
-    for row in rows:
-        text, last = row["function"], max(scores[row["function"]])
-        assert row["reranked"] == row["believed"] == pytest.approx(fmean(scores[text][last]))
-        assert validations.get(text) == scores[text].get(full)  # these tests tell no validation
-        assert (row["validation"] is None) == (text not in validations)
-
-
-@pytest.mark.parametrize("most", [4, 34, 36, 40, 46, 51, 54, 58])
-@pytest.mark.parametrize("rounds", ["8,4,4,2,2", "8@1,4@3,4@3,2,2"])
-def test_rounds_that_were_interrupted_end_as_uninterrupted_ones(
-    tmp_path: Path, rounds: str, most: int
-) -> None:
-    given = {"rerank": True, "rounds": rounds, "runs": 2, "seeds": "common"}
-    ends = []
-    for name, interruptions in (("whole", 0), ("parts", 1)):
-        with created(tmp_path / name, **SMALL | given) as study:
-            if interruptions:
-                with pytest.raises(KeyboardInterrupt):
-                    run(study, stopping(failing_sometimes, most))
-        with Study.resume(tmp_path / name) as study:
-            run(study, failing_sometimes)
-            same = ("stage", "candidate", "function", "budget", "seed", "score", "failure")
-            ends.append([[row[name] for name in same] for row in study.runs()])
-    assert ends[0] == ends[1]
-
-
-def test_no_two_runs_share_a_seed_between_functions_or_stages(path: Path, promoting: str) -> None:
-    given = SMALL | {"rerank": True, "runs": 4, "candidates": 60, "strategy": promoting}
-    with created(path, **given) as study:
-        run(study)
-        runs = study.runs()
-    assert {row["stage"] for row in runs} == {*STAGES} - {"general", "evaluation", "paper"}
-    assert len(runs) == 3 + 60 + 20 + 16
-    assert len({row["seed"] for row in runs}) == len(runs)
-    assert all(0 <= row["seed"] < 2**31 for row in runs)  # what any generator takes
-
-
-def test_common_seeds_are_shared_by_what_is_compared_and_by_no_test(
-    path: Path, promoting: str
-) -> None:
-    given = SMALL | {"rerank": True, "runs": 4, "candidates": 60, "strategy": promoting}
-    with created(path, **given, seeds="common") as study:
-        run(study)
-        runs = study.runs()
-    seeds: dict[tuple[str, int, int], list[int]] = {}
-    for row in runs:
-        key = row["stage"], row["candidate"] or 0, row["budget"]
-        seeds.setdefault(key, []).append(row["seed"])
-    # A function has no seed twice, and its runs have the same seeds as another's.
-    assert all(len({*some}) == len(some) for some in seeds.values())
-    for proposed in (("search", "promotion"), ("rerank",)):
-        compared = [(key[2], frozenset(some)) for key, some in seeds.items() if key[0] in proposed]
-        assert len(compared) > 5
-        for budget, some in compared:
-            for other_budget, others in compared:
-                if budget == other_budget:
-                    assert some <= others or others <= some
-                else:
-                    assert some.isdisjoint(others)
-    tests = [row["seed"] for row in runs if row["stage"] == "test"]
-    assert len({*tests}) == len(tests) == 16
-    assert {*tests}.isdisjoint(row["seed"] for row in runs if row["stage"] != "test")
-
-
-def test_another_study_seed_gives_other_seeds_everywhere(tmp_path: Path) -> None:
-    seeds: list[set[int]] = []
-    for seed in (0, 1):
-        with created(tmp_path / str(seed), **SMALL | {"rerank": True, "runs": 2}, seed=seed) as one:
-            run(one)
-            seeds.append({row["seed"] for row in one.runs()})
-    assert seeds[0].isdisjoint(seeds[1])
-
-
-def test_a_budget_that_is_set_is_of_the_search_alone(path: Path) -> None:
-    with created(path, **SMALL | {"rerank": True, "runs": 1}, budget=3) as study:
-        run(study)
-        budgets = {(row["stage"], row["budget"]) for row in study.runs()}
-    assert budgets == {("baseline", 3), ("search", 3), ("rerank", 4), ("test", 4)}
-
-
-def test_a_finished_study_is_left_as_it_is(path: Path) -> None:
-    with created(path, **SMALL | {"rerank": True, "runs": 2}) as study:
-        run(study)
-        before = study.table(), study.runs()
-        told = Telling()
-        run(study, partial(failing, "exception"), watch=told)
-        assert (study.table(), study.runs()) == before
-    assert (told.stages, told.runs) == ([], [])
+# How it ends.
 
 
 @pytest.mark.parametrize("interrupted", [False, True])
