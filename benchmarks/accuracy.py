@@ -1,4 +1,4 @@
-"""Test accuracies on real data, written with everything needed to repeat them.
+"""Test scores on real data, written with everything needed to repeat them.
 
 python benchmarks/accuracy.py FUNCTION... --task wrn-10-4/cifar100 --runs 3 --out results/X.json
 """
@@ -9,7 +9,6 @@ import platform
 import shlex
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -29,6 +28,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     cuda = torch.cuda.is_available()
+    task = pg.task(options.task)
     report = {
         "command": "python benchmarks/accuracy.py " + shlex.join(sys.argv[1:]),
         "device": torch.cuda.get_device_name() if cuda else platform.machine(),
@@ -37,8 +37,8 @@ def main() -> None:
             "torch": torch.__version__,
             "python": platform.python_version(),
         },
-        "task": options.task,
-        "recipe": asdict(pg.task(options.task).recipe(options.recipe, options.epochs)),
+        **task.about(),
+        "budget": options.epochs or task.budgets[options.recipe],
         "functions": [],
     }
     for function in options.functions:
@@ -63,11 +63,9 @@ def main() -> None:
             "runs": [result.as_dict() for result in judged.results],
         }
         report["functions"].append(row)  # type: ignore[attr-defined]
-        spread = "" if judged.sd is None else f" ± {judged.sd:.2f}"
         print(
-            f"{judged.function}: {judged.mean:.2f}{spread}, n = {options.runs}, "
-            f"{judged.failures} failed, {[round(a, 2) for a in judged.scores]}, "
-            f"{seconds:.0f} s",
+            f"{judged.function}: {task.goal.shown_mean(judged.mean, judged.sd)}, "
+            f"n = {options.runs}, {judged.failures} failed, {judged.scores}, {seconds:.0f} s",
             flush=True,
         )
         options.out.write_text(json.dumps(report, indent=1) + "\n")

@@ -87,10 +87,10 @@ def test_without_any_run_the_paper_s_own_numbers_are_shown_on_request(study: Pat
 
 
 def test_add_and_export(study: Path, tmp_path: Path) -> None:
-    assert "9 runs added, 0 were there" in told("add", RESULTS)
-    assert "0 runs added, 9 were there" in told("add", RESULTS)
+    assert "9 runs added, 0 there before" in told("add", RESULTS)
+    assert "0 runs added, 9 there before" in told("add", RESULTS)
     assert "27 runs written" in told("export", str(tmp_path / "all.jsonl"))
-    assert "0 runs added, 27 were there" in told("add", str(tmp_path / "all.jsonl"))
+    assert "0 runs added, 27 there before" in told("add", str(tmp_path / "all.jsonl"))
 
 
 def test_fill_makes_a_table_anew(study: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pangaea
 
 ORDER = (
     "errors",
+    "wording",
     "system",
     "files",
     "locating",

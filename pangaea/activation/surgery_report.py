@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from pangaea.wording import counted
+
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
@@ -44,20 +46,16 @@ class SurgeryReport:
     __repr__ = __str__
 
     def _lines(self) -> Iterator[str]:
-        yield f"replaced by {self.function}: {_counted(len(self.replaced))}"
+        yield f"replaced by {self.function}: {counted(len(self.replaced), 'activation')}"
         rows = [
             (r.path, r.before, r.scope, _text(r.channels), _text(r.channel_dim), r.note)
             for r in self.replaced
         ]
         yield from _table(("where", "before", "scope", "channels", "dim", ""), rows)
         if self.left:
-            yield f"left alone: {_counted(len(self.left))}"
+            yield f"left alone: {counted(len(self.left), 'activation')}"
             yield from _table(("where", "what", "why"), [*_grouped(self.left)])
         yield from self.notes
-
-
-def _counted(number: int) -> str:
-    return f"{number} activation{'' if number == 1 else 's'}"
 
 
 def _text(value: int | None) -> str:

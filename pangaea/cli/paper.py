@@ -12,6 +12,7 @@ from pangaea.cli.app import App, app, console, say
 from pangaea.cli.options import with_options
 from pangaea.cli.study import PLACE
 from pangaea.errors import PangaeaError
+from pangaea.wording import counted
 
 paper = App(
     cls=help.Group,
@@ -169,7 +170,7 @@ def add(
     from pangaea.paper import adding
 
     became = adding.add(files, study)
-    say(f"{became.added} runs added, {became.there} were there")
+    say(f"{counted(became.added, 'run')} added, {became.there} there before")
     for why, count in became.left_out.items():
         say(f"left out: {count} ({why})")
 
@@ -186,7 +187,7 @@ def export(
 
     with Study.open(study) as opened:
         count = lines.write(output, lines.of_study(opened, curves=curves))
-    say(f"{count} runs written to {output}")
+    say(f"{counted(count, 'run')} written to {output}")
 
 
 @paper.command()

@@ -10,6 +10,7 @@ from pangaea.paper.contents import experiments
 from pangaea.paper.scales import SCALES
 from pangaea.settings import declarations
 from pangaea.study.study import Study
+from pangaea.wording import counted
 from pangaea.workers.place import Place
 
 
@@ -33,12 +34,12 @@ def _run(name: str, **given: object) -> str:
 def _add(files: list[str], study: str) -> str:
     became = adding.add(files, study)
     left_out = "".join(f"\nleft out: {n} ({why})" for why, n in became.left_out.items())
-    return f"{became.added} runs added, {became.there} were there{left_out}"
+    return f"{counted(became.added, 'run')} added, {became.there} there before{left_out}"
 
 
 def _export(out: str, study: str) -> str:
     with Study.open(study) as opened:
-        return f"{lines.write(out, lines.of_study(opened))} runs written to {out}"
+        return f"{counted(lines.write(out, lines.of_study(opened)), 'run')} written to {out}"
 
 
 _COMMANDS: dict[str, Callable[..., str]] = {"run": _run, "add": _add, "export": _export}

@@ -32,6 +32,7 @@ from pangaea.study.stages import (
     TESTED,
 )
 from pangaea.study.standing import contest, rounds_of
+from pangaea.wording import counted
 
 # What training with a function costs
 
@@ -300,11 +301,6 @@ def extent(study: Snapshot) -> tuple[str, str]:
     results = general(study)
     tasks = {task for row in results for task in row["scores"]}
     return counted(len(results), "function"), counted(len(tasks), "task")
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 # How to run it again

@@ -7,11 +7,12 @@ from typing import Any
 from pangaea.functions.equivalence import equivalent
 from pangaea.functions.parser import parse
 from pangaea.report import texts
-from pangaea.report.findings import cost, counted, extent, references, state, tested
+from pangaea.report.findings import cost, extent, references, state, tested
 from pangaea.report.measures import Scores, duration, moment, probability, spread, welch
 from pangaea.report.records import Row, Snapshot
 from pangaea.study.stages import PAPER, TEST
 from pangaea.tasks.goal import Goal
+from pangaea.wording import counted
 
 
 def headline(study: Snapshot) -> dict[str, Any]:
@@ -37,7 +38,7 @@ def _sentence(study: Snapshot, best: Row | None) -> str:
         return "No candidate has its result yet."
     if all(row["score"] is None for row in study.finished):
         why = ", ".join(f"{count} × {reason}" for reason, count in study.failures.items())
-        return f"None of the {len(study.finished)} candidates could be trained: {why}."
+        return f"None of the {counted(len(study.finished), 'candidate')} could be trained: {why}."
     if best is None:
         return "The functions in this file are not written as this version of pangaea writes them."
     goal, scores = study.goal, study.scores(TEST.name)

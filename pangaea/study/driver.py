@@ -28,6 +28,7 @@ from pangaea.tasks.goal import Goal
 from pangaea.tasks.own import OwnTask
 from pangaea.tasks.task import DEFAULT, Task
 from pangaea.training.how import How
+from pangaea.wording import counted
 from pangaea.workers import parcel
 from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
@@ -123,8 +124,8 @@ def _changed(study: Study, given: dict[str, Any]) -> Settings:
     tried = study.asked(PROPOSED)
     if settings.candidates < min(tried, study.settings.candidates):
         raise PangaeaError(
-            f"{study.path} has tried {tried} candidates already: candidates must be at least "
-            f"{tried}, got {settings.candidates}"
+            f"{study.path} has tried {counted(tried, 'candidate')} already: candidates must be at "
+            f"least {tried}, got {settings.candidates}"
         )
     return settings
 

@@ -18,6 +18,7 @@ from pangaea.study.settings import Settings
 from pangaea.study.stages import TESTED
 from pangaea.tasks.task import Task
 from pangaea.training.how import How
+from pangaea.wording import counted
 from pangaea.workers.engine import Engine
 from pangaea.workers.judge import Job, Result
 
@@ -110,10 +111,9 @@ class DryRun:
                 candidate = again["seconds"] * self.budget / budget
         workers = max(1, self.engine.slots())
         seconds = candidate * self._candidates() / workers
-        where = "1 worker" if workers == 1 else f"{workers} workers"
         return (
             f"the dry run found nothing wrong with {self.task.name}; the search will take "
-            f"{duration(seconds)} on {where}"
+            f"{duration(seconds)} on {counted(workers, 'worker')}"
         )
 
     def _candidates(self) -> float:

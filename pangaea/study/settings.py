@@ -18,6 +18,7 @@ from pangaea.settings import Declaration, Declared, checked, declarations, setti
 from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import DEFAULT, Task
 from pangaea.training.how import PRECISIONS
+from pangaea.wording import counted
 
 _LARGEST_FILE, _LONGEST_LINE = 32_768, 4096  # bytes of a settings file
 MOST_CANDIDATES = 10_000_000
@@ -153,10 +154,10 @@ class Settings(Declared):
     @property
     def extent(self) -> str:
         """How long the search goes on, in words."""
-        tries = f"{self.candidates} candidates"
+        tries = counted(self.candidates, "candidate")
         if self.minutes is None:
             return tries
-        timed = f"{self.minutes:g} minutes"
+        timed = counted(self.minutes, "minute")
         return timed if self.candidates == MOST_CANDIDATES else f"{tries} or {timed}"
 
     def _space(self) -> Space:

@@ -20,6 +20,7 @@ from pangaea.study.stages import (
 )
 from pangaea.study.standing import rounds_of
 from pangaea.study.study import Run, Study
+from pangaea.wording import counted
 from pangaea.workers.judge import Result
 
 _ENTRY = "time"  # of a study: seconds that its search ran, and settings as they were asked for
@@ -108,7 +109,7 @@ class Limited(Unlimited):
         plan = self._schedule.plan(self._workers)
         tried = self._study.asked(PROPOSED)
         more = self.expected(tried, self._study.settings.candidates) - tried
-        parts = [f"about {max(0, more)} candidates"]
+        parts = [f"about {counted(max(0, more), 'candidate')}"]
         parts += ["the best again"] * plan.rerank + [_tests(plan.runs)] * (plan.runs > 0)
         self._runner.watch.note(
             f"{left:.1f} of {minutes:g} minutes are left, enough for {', '.join(parts)}"
@@ -169,7 +170,7 @@ class Limited(Unlimited):
     def done(self) -> None:
         """Say what was done, and what there was no time for."""
         settings, schedule = self._study.settings, self._schedule
-        parts = [f"{self._study.asked(PROPOSED)} candidates"]
+        parts = [counted(self._study.asked(PROPOSED), "candidate")]
         again = self._study.asked([RERANK.name]) > 0
         parts += ["the best trained again"] * again
         if settings.runs and self._study.asked([TEST.name]):
@@ -186,7 +187,7 @@ class Limited(Unlimited):
 
 
 def _tests(runs: int) -> str:
-    return "1 test run each" if runs == 1 else f"{runs} test runs each"
+    return f"{counted(runs, 'test run')} each"
 
 
 def _entry(study: Study) -> dict[str, Any]:

@@ -80,6 +80,11 @@ class OwnTask(Task):
         self.budgets = _budgets(budgets)
         for value in self.budgets.values():
             self.budget(value)
+        if self.budgets["search"] > self.budgets["full"]:
+            raise PangaeaError(
+                f"a search trains no longer than in full: its budget is {self.budgets['search']} "
+                f"{self.unit}, the full one {self.budgets['full']}"
+            )
         self.defaults = _DEFAULTS | dict(defaults or {})
         self.fast_on_gpu = fast_on_gpu
         self._train, self._prepare, self._recipe = train, prepare, recipe

@@ -269,6 +269,7 @@ def test_a_folder_for_checkpoints_is_gone_at_the_end_if_it_was_for_this_run(tmp_
         ({"budgets": {"search": 3}}, "the budgets search and full.*got search"),
         ({"budgets": {"search": 0, "full": 3}}, "at least one of the task's epochs, got 0"),
         ({"budgets": {"search": 1.5, "full": 3}}, "got 1.5"),
+        ({"budgets": {"search": 4, "full": 3}}, "its budget is 4 epochs, the full one 3"),
         ({"baseline": "rellu"}, "relu"),
     ],
 )

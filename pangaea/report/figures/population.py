@@ -21,6 +21,7 @@ from pangaea.report.figures.theme import (
 from pangaea.report.measures import time_unit
 from pangaea.report.records import Row, Snapshot
 from pangaea.study.stages import PROPOSED, STAGES
+from pangaea.wording import counted
 
 _OPERATOR = re.compile(r"(\w+)\(")  # in canonical text, whatever stands before a parenthesis
 _SAMPLES = 150
@@ -177,7 +178,7 @@ def _spans(
         "name": name,
         "x": split(times),
         "y": split([(worker, worker) for worker, *_ in spans]),
-        "text": split([(f"{count} runs" if count > 1 else "1 run",) * 2 for *_, count in spans]),
+        "text": split([(counted(count, "run"),) * 2 for *_, count in spans]),
         "mode": "lines",
         "line": line,
         "connectgaps": False,

@@ -17,6 +17,7 @@ from pangaea.functions.paper import Printed
 from pangaea.functions.shape import shape
 from pangaea.functions.space import PAPER, PRESETS, Space
 from pangaea.report.terminal.columns import Functions, Line, broken
+from pangaea.wording import counted
 
 _CATALOG = 80  # columns in which names and accuracies have room beside each other
 POINTS = (-5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0)
@@ -49,20 +50,18 @@ def _labelled(facts: dict[str, str]) -> Table:
 
 def space_table(space: Space) -> Table:
     """What a space consists of."""
-    shape = f"core units in at most {_counted(space.levels, 'level')}: binary(unary, unary)"
+    shape = f"core units in at most {counted(space.levels, 'level')}: binary(unary, unary)"
+    count = space.parameters
+    parameters = counted(count, "parameter") if count else "no parameters"
     facts = {
         "space": space.name,
         "about": space.description,
         "unary": ", ".join(space.unary),
         "binary": ", ".join(space.binary) or "none",
         "shape": shape if space.levels else "any arrangement",
-        "size": f"up to {space.max_nodes} nodes, {_counted(space.parameters, 'parameter')}",
+        "size": f"up to {space.max_nodes} nodes, {parameters}",
     }
     return _labelled({name: text for name, text in facts.items() if text})
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
 
 
 def presets_table() -> Table:

@@ -13,6 +13,7 @@ from pangaea.report.measures import duration
 from pangaea.study.runner import Watch
 from pangaea.study.stages import STAGES
 from pangaea.study.study import Run, Study
+from pangaea.wording import counted
 from pangaea.workers.judge import Result
 
 _LINE_SECONDS = 30.0
@@ -73,4 +74,4 @@ class Counted(Watch):
         self._advance(self._done, texts.short(run.wanted.function))
 
     def stopping(self, running: int) -> None:
-        self._advance(self._done, f"stopping when {running} runs have ended; once more: at once")
+        self._advance(self._done, f"stopping after {counted(running, 'run')}; once more: at once")

@@ -21,6 +21,7 @@ from pangaea.study.runner import Watch
 from pangaea.study.stages import BASELINE, PAPER, PROPOSED, SEARCH, STAGES
 from pangaea.study.study import Run, Study
 from pangaea.tasks.goal import Goal
+from pangaea.wording import counted
 from pangaea.workers.judge import Result
 
 _SHOWN = 8  # best functions in the live table
@@ -151,7 +152,7 @@ class Lines(Board):
             return
         if name == SEARCH.name and (level := self.level()) is not None:
             self.say(level)
-        of = f", {done} of {total} done before" if done else f", {total} runs"
+        of = f", {done} of {total} done before" if done else f", {counted(total, 'run')}"
         self.say(self.doing + of)
 
     def result(self, study: Study, run: Run, result: Result) -> None:
