@@ -37,6 +37,7 @@ def main() -> None:
             "torch": torch.__version__,
             "python": platform.python_version(),
         },
+        "task": options.task,
         **task.about(),
         "budget": options.epochs or task.budgets[options.recipe],
         "functions": [],

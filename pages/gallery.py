@@ -122,7 +122,9 @@ def _here(name: str) -> list[str]:
         for row in judged if isinstance(judged, list) else ():
             full = isinstance(row, dict) and row.get("n", 0) >= 3 and row.get("mean") is not None
             if full and row.get("function") == function:
-                spread = f"{row['mean']:.2f} ± {row['sd']:.2f} (n = {row['n']})"
+                digits = data.get("goal", {}).get("digits", 2)
+                mean, sd = (f"{row[key]:.{digits}f}".replace("-", "−") for key in ("mean", "sd"))
+                spread = f"{mean} ± {sd} (n = {row['n']})"
                 facts.append(f"here, {data['task']}: {spread}")
     return facts
 

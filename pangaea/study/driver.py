@@ -232,7 +232,8 @@ def _drive(
         study = stack.enter_context(opened())
         with functions_of(study.path):
             running = runner(study, workers, watch, stop)
-            limit = None if study.settings.minutes is None else Limited(study, running, began)
+            timed = study.settings.minutes is not None
+            limit = Limited(study, running, began, effort=task.effort) if timed else None
             Search(study, running, limit).run()
     return Study.open(study.path)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import NamedTuple
 
-_SHARE = 0.25  # of the whole time, at most, for training the best again, and as much for the test
+_SHARE = 0.25  # of the whole time for training the best again, and as much for the test
 _MARGIN = 1.1  # the best functions are a little dearer than others, and neighbours come and go
 _CLOSING = 0.15  # of the whole time at most: to start may have taken a download, too
 _RECENT = 30  # runs: how fast the machine is now, whatever it was before;
@@ -23,7 +23,7 @@ _SHORTEST = 1e-3  # seconds
 class Ending(NamedTuple):
     """What the settings ask for after the candidates: runs of one budget."""
 
-    budget: int
+    budget: float
     reranked: int  # runs in which the best are trained again; 0 for none
     least: int  # so many of them at least, or none: the first round
     tested: int  # functions that are tested
@@ -47,20 +47,28 @@ class Plan(NamedTuple):
     seconds: float  # that rerank and test take
 
 
-def took(runs: int, budget: int, pace: Pace) -> float:
+def took(runs: int, budget: float, pace: Pace) -> float:
     """Seconds until so many runs have ended, all workers being free."""
     return math.ceil(runs / pace.workers) * budget * pace.unit * _MARGIN
 
 
 def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
-    """As many candidates as leave time for the rest: all of it, or what fits into its share."""
+    """As many candidates as leave time for the rest: all of it, or what fits into its share.
+
+    What one of the two does not need of its share, the other may have.
+    """
     share = _SHARE * total
-    again = min(share, took(ending.reranked, ending.budget, pace))
-    rerank = 0 < took(ending.least, ending.budget, pace) <= share
+
+    def tests(runs: int) -> float:
+        return took(runs * ending.tested, ending.budget, pace)
+
+    room = 2 * share - min(share, tests(ending.runs))
+    rerank = 0 < took(ending.least, ending.budget, pace) <= room
+    again = min(room, took(ending.reranked, ending.budget, pace)) * rerank
     runs = ending.runs
-    while runs and took(runs * ending.tested, ending.budget, pace) > share:
+    while runs and tests(runs) > 2 * share - max(again, share * (not rerank)):
         runs -= 1
-    seconds = again * rerank + took(runs * ending.tested, ending.budget, pace)
+    seconds = again + tests(runs)
     free = max(0.0, left - seconds)
     return Plan(int(free / pace.candidate * pace.workers), rerank, runs, seconds)
 
@@ -72,7 +80,7 @@ class Schedule:
         self,
         minutes: float,
         ending: Ending,
-        budget: int,
+        budget: float,
         spent: float = 0.0,
         closing: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
@@ -99,7 +107,7 @@ class Schedule:
         return self.total - self.spent - self._closing
 
     def ended(
-        self, budget: int, seconds: float, *, failed: bool, first: bool = False, proposed: bool
+        self, budget: float, seconds: float, *, failed: bool, first: bool = False, proposed: bool
     ) -> None:
         """Learn from a run: one of the first, proposed by the strategy, or of those that follow."""
         if proposed:
@@ -126,6 +134,6 @@ class Schedule:
         """Seconds for so many test runs of each function."""
         return took(runs * self.ending.tested, self.ending.budget, self.pace(workers))
 
-    def fits(self, budget: int, workers: int, reserve: float = 0.0) -> bool:
+    def fits(self, budget: float, workers: int, reserve: float = 0.0) -> bool:
         """Is there time for a run of this budget, and for so much after it?"""
         return took(1, budget, self.pace(workers)) + reserve <= self.left

@@ -67,13 +67,15 @@ class Limited(Unlimited):
         runner: Runner,
         began: float,
         clock: Callable[[], float] = time.monotonic,
+        effort: Callable[[int], float] = float,
     ) -> None:
-        """`began` is when the clock showed that somebody asked for the search."""
+        """`began` is when somebody asked for the search; `effort` says how long budgets take."""
         self._study, self._runner, settings = study, runner, study.settings
         assert settings.minutes is not None
-        full = study.task["budgets"]["full"]
-        rounds = rounds_of(study) if settings.rerank else [Round(0, full)]
-        units = [count * budget / full for count, budget in rounds]  # in runs of the full budget
+        self._effort, budgets = effort, study.task["budgets"]
+        full = effort(budgets["full"])
+        rounds = rounds_of(study) if settings.rerank else [Round(0, budgets["full"])]
+        units = [count * effort(budget) / full for count, budget in rounds]  # in full runs
         first = rounds.count(rounds[0])
         self._first = rounds[0].functions * first  # runs of the first round
         ending = Ending(
@@ -83,7 +85,7 @@ class Limited(Unlimited):
             tested=TESTED + 1 + len(settings.further),
             runs=settings.runs,
         )
-        budget = settings.budget or study.task["budgets"]["search"]
+        budget = effort(settings.budget or budgets["search"])
         self._left_out = {k: v for k, v in left_out(study).items() if v != settings.get(k)}
         starting = clock() - began
         before = spent(study) + starting
@@ -93,7 +95,7 @@ class Limited(Unlimited):
 
     def _learn(self, stage: str, budget: int, result: Mapping[str, Any]) -> None:
         self._schedule.ended(
-            budget,
+            self._effort(budget),
             result["seconds"],
             failed=result.get("failure") is not None,
             first=stage == BASELINE.name,
@@ -146,9 +148,8 @@ class Limited(Unlimited):
             first = self._study.asked([RERANK.name]) < self._first
             runs = _FEWEST if first else self._schedule.plan(self._workers).runs
             tests = min(runs, self._study.settings.runs)
-        return self._schedule.fits(
-            budget, self._workers, self._schedule.tests(tests, self._workers)
-        )
+        reserve = self._schedule.tests(tests, self._workers)
+        return self._schedule.fits(self._effort(budget), self._workers, reserve)
 
     def judged(self, stage: Stage, functions: Collection[str], wanted: int, budget: int) -> None:
         scores = self._study.scores(stage.name, budget)

@@ -71,6 +71,10 @@ class Task(ABC):
             )
         return results
 
+    def effort(self, budget: int) -> float:
+        """How long a training takes, beside others, in units of the full one."""
+        return budget
+
     def budget(self, name: str | int) -> int:
         """A budget by its name, or as it is given."""
         if isinstance(name, str):

@@ -16,8 +16,9 @@ ROWS = {
     for name in re.findall(r"[\w.-]+\.(?:jsonl?|csv\.gz)", row.split("|")[1])
 }
 TRAININGS = [*RESULTS.glob("wrn-10-4-*.json"), *RESULTS.glob("*-short.json")]
-TRAININGS.append(RESULTS / "mnist1d.json")
+TRAININGS += [RESULTS / "mnist1d.json", *RESULTS.glob("common-*.json")]
 CURVES = ("loss", "training", "validation", "parameters")
+TASKS = (ROOT / "docs" / "tasks.md").read_text()
 
 
 def test_every_file_is_in_the_table() -> None:
@@ -41,3 +42,16 @@ def test_a_whole_training_has_its_circumstances_and_curves(path: Path) -> None:
 def test_the_command_stands_in_the_file_or_in_its_row(name: str) -> None:
     published = json.loads((RESULTS / name).read_text())
     assert "command" in published or "`benchmarks/" in ROWS[name] or "`pangaea " in ROWS[name]
+
+
+@pytest.mark.parametrize(("place", "task"), [(2, "charlm"), (3, "pinn"), (4, "tabular")])
+def test_the_table_of_common_functions_is_that_of_its_files(place: int, task: str) -> None:
+    published = json.loads((RESULTS / f"common-{task}.json").read_text())
+    digits = published["goal"]["digits"]
+    table = TASKS.split("| function |")[1].split("\n\n")[0]
+    cells = [line.split("|")[place].strip(" *") for line in table.splitlines()[2:]]
+    scores = [
+        f"{row['mean']:.{digits}f} ± {row['sd']:.{digits}f}".replace("-", "−")
+        for row in published["functions"]
+    ]
+    assert [cell for cell in cells if cell] == scores

@@ -35,11 +35,20 @@ def test_more_workers_try_more_candidates() -> None:
     assert many.candidates > 8 * few.candidates
 
 
-def test_test_runs_are_fewer_where_a_quarter_of_the_time_does_not_hold_them() -> None:
+def test_test_runs_are_fewer_where_half_of_the_time_does_not_hold_them_and_the_rounds() -> None:
     planned = plan(ENDING, PACE, left=200.0, total=200.0)
     assert planned.rerank
-    assert planned.runs == 5  # 10 rounds of two, 44 s; a sixth run of each would be the 12th
+    assert planned.runs == 6  # 12 times two at once, 53 s, beside 44 s for the best again
     assert planned.seconds <= 100
+
+
+def test_what_the_test_does_not_need_of_its_quarter_the_rounds_may_have() -> None:
+    untested = ENDING._replace(runs=0)
+    assert plan(untested, PACE, left=100.0, total=100.0).rerank  # 44 s of 100
+    assert not plan(untested, PACE, left=80.0, total=80.0).rerank
+    tested = untested._replace(runs=1)  # 8.8 s
+    assert plan(tested, PACE, left=110.0, total=110.0).rerank
+    assert not plan(tested, PACE, left=100.0, total=100.0).rerank
 
 
 def test_the_best_are_not_trained_again_where_that_takes_more_than_a_quarter() -> None:

@@ -82,11 +82,11 @@ def slowing(job: Job, now: float) -> float:
     return steady(job, now) * (3 if now > 300 else 1)
 
 
-def searched(study: Study, engine: Simulated) -> Listening:
+def searched(study: Study, engine: Simulated, effort: Callable[[int], float] = float) -> Listening:
     watch = Listening()
     began, engine.now = engine.now, engine.now + STARTING
     running = Runner(study, engine, watch, Stop())
-    Search(study, running, Limited(study, running, began, engine.clock)).run()
+    Search(study, running, Limited(study, running, began, engine.clock, effort)).run()
     return watch
 
 
@@ -121,6 +121,25 @@ def test_with_time_enough_nothing_is_left_out(path: Path) -> None:
     assert planned.endswith("the best again, 6 test runs each")
     assert "6 test runs each in" in done
     assert "no time for" not in done
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_cheap_candidates_take_no_time_from_dear_rounds_if_that_is_told(
+    path: Path, told: bool
+) -> None:
+    def effort(budget: int) -> float:
+        return budget / 4 if budget <= 2 else budget
+
+    def takes(job: Job, now: float) -> float:
+        return steady(job, now) * effort(job.budget) / job.budget
+
+    with created(path, minutes=10, runs=0, rounds="16@3,4", **TIMED) as study:
+        assert study.task["budgets"] == {"search": 2, "full": 4}
+        engine = Simulated(2, takes)
+        searched(study, engine, effort if told else float)
+        assert engine.now <= 600
+        assert study.settings.rerank is told
+        assert (len(study.runs("rerank")) == 20) is told
 
 
 def test_rounds_for_which_there_is_no_time_are_left_out_and_come_later(path: Path) -> None:

@@ -99,3 +99,10 @@ def test_reflection_mirrors_the_border() -> None:
     wide = batches._source.permute(0, 3, 1, 2)
     torch.testing.assert_close(wide[:, :, 2:-2, 2:-2], inputs)
     torch.testing.assert_close(wide[:, :, 2:-2, 0], inputs[:, :, :, 2])
+
+
+def test_coarse_trainings_take_half_the_time_of_whole_ones() -> None:
+    coarse, whole = pg.task("wrn-10-4/cifar100/coarse"), pg.task("wrn-10-4/cifar100")
+    assert coarse.budgets == {"search": 15, "full": 200}
+    assert [coarse.effort(budget) for budget in (15, 16, 200)] == [7.5, 16, 200]
+    assert whole.effort(15) == 15
