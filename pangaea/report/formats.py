@@ -14,7 +14,7 @@ from typing import Any
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
 from pangaea.report import sources, texts
-from pangaea.report.findings import columns, judged_table, plain, reproduce
+from pangaea.report.findings import again, columns, judged_table, plain, reproduce
 from pangaea.report.front import front, meaning, shown
 from pangaea.report.headline import headline
 from pangaea.report.measures import bare, mean_or_none
@@ -146,20 +146,22 @@ def _markdown(study: Snapshot, name: str) -> str:
     parts = [f"# {_plain(name)}", f"{function}{_plain(about['sentence'])}", facts]
     if judged := judged_table(study):
         parts.append(_table(judged["head"], judged["rows"]))
-    goal = study.goal
+    goal, scores = study.goal, columns(study)
     top = [
-        (
-            row["number"],
-            texts.short(row["function"]),
-            bare(goal, row["score"]),
-            bare(goal, row["validation"]),
-            bare(goal, mean_or_none(goal, row["test"])),
-        )
+        {
+            "candidate": row["number"],
+            "function": texts.short(row["function"]),
+            "search": bare(goal, row["score"]),
+            "again": again(study, row),
+            "full": bare(goal, row["validation"]),
+            "test": bare(goal, mean_or_none(goal, row["test"])),
+        }
         for row in study.best(BEST)
     ]
     if top:
-        parts.append(_table(("candidate", "function", *columns(study)), top))
-        parts.append("\n".join(f"- {n}: {_plain(what)}" for n, what in columns(study).items()))
+        head = ("candidate", "function", *scores)
+        parts.append(_table(head, [[row[name] for name in head] for row in top]))
+        parts.append("\n".join(f"- {name}: {_plain(what)}" for name, what in scores.items()))
     if dearer := front(study):
         cells = [
             (shown(r["cost"]), r["number"] or "", r["readable"], bare(goal, r["score"]))

@@ -34,7 +34,7 @@ ABOUT = {
 
 
 def record(study: Study, stage: str, function: str, score: float | None, **more: int) -> None:
-    budget = 40 if stage in ("rerank", "test") else 20
+    budget = more.get("budget", 40 if stage in ("rerank", "test") else 20)
     candidate = more.get("candidate")
     part = "test" if stage == "test" else "validation"
     wanted = Wanted(stage, candidate, function, "mnist1d", None, budget, 0, part)
@@ -220,3 +220,30 @@ def test_general_functions_are_shown_by_task(paths: dict[str, Path]) -> None:
     text = shown(best.general_table(judged, {"a": ACCURACY}))
     assert "1.00" in text
     assert "dominated" in text
+
+
+def test_rounds_with_budgets_have_a_column_of_their_own(path: Path, tmp_path: Path) -> None:
+    rounds = {"candidates": 2, "runs": 0, "rounds": "2@30,1@35"}
+    functions = ("tanh(x)", "swish(alpha*x)")
+    with (
+        Study.create(tmp_path / "rounds.study", flat(rounds), ABOUT) as study,
+        study.transaction(),
+    ):
+        for number, function in enumerate(functions, 1):
+            study.add(number, function, None, "initial")
+            record(study, "search", function, 60.0 + number, candidate=number)
+        rounds_of = ((functions[0], 30, 70), (functions[1], 30, 69), (functions[0], 35, 72))
+        for function, budget, score in rounds_of:
+            record(study, "rerank", function, score, budget=budget)
+    with opened(tmp_path / "rounds.study") as study:
+        text, footer = shown(best.table(study)), best.footer(study)
+        page = document.report(study, [study])
+        markdown = formats.markdown([study])
+    assert re.search(r"tanh\(x\) +61.00 +72.00 @35", text)
+    assert re.search(r"swish\(α·x\) +62.00 +69.00 @30", text)
+    assert "again: validation accuracy (%) in the last round that it was in, @ so many" in footer
+    assert page["again"] == {"tanh(x)": [0, "72.00 @35"], "swish(alpha*x)": [-1, "69.00 @30"]}
+    assert "| 61.00 | 72.00 @35 |" in markdown
+    with opened(path) as study:
+        assert "again" not in document.report(study, [study])["columns"]
+        assert "again:" not in best.footer(study)

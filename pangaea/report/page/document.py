@@ -15,7 +15,7 @@ from pangaea.report import texts
 from pangaea.report.figures import part as figures_of
 from pangaea.report.figures import theme
 from pangaea.report.figures.theme import Spec, rounded
-from pangaea.report.findings import columns, judged_table, reproduce
+from pangaea.report.findings import again, columns, judged_table, reproduce
 from pangaea.report.headline import headline
 from pangaea.report.measures import mean_or_none, spread
 from pangaea.report.records import Row, Snapshot, alike, names
@@ -75,6 +75,11 @@ def report(study: Snapshot, together: Sequence[Snapshot], since: int = 0) -> dic
             text: [goal.oriented(mean), spread(goal, scores)]
             for text, scores in study.validations().items()
             if (mean := mean_or_none(goal, scores)) is not None
+        },
+        "again": {
+            row["function"]: [-place, again(study, row)]
+            for place, row in enumerate(study.best(study.settings.contenders))
+            if row["rerun"] is not None
         },
         "figures": {name: _figures(name, study, together) for name in _PARTS},
         "details": [_details(study, row) for row in study.best(BEST)],

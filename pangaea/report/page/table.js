@@ -1,24 +1,28 @@
 // The table of candidates: the first hundred of what was asked for, and more when wanted.
 
 const [FIRST, MORE] = [100, 500];
-const view = { sort: 2, down: true, rows: FIRST };
+const view = { sort: "search", down: true, rows: FIRST };
 
-// Each with the value that it is sorted by, and whether it starts with the greatest. Scores are
-// sorted by how good they are: what is best comes first, whatever the goal.
-const COLUMNS = [
-  ["#", (row) => row[0], false],
-  ["function", (row) => row[2], false],
-  ["search", (row) => worth(row[3]), true],
-  ["gain", (row) => gain(row), true],
-  ["full", ([, text]) => known(report().full, text)?.[0] ?? null, true],
-  ["test", (row) => worth(testOf(row)?.mean ?? null), true],
-  ["seconds", (row) => row[4], false],
-  ["mutation", (row) => row[6], false],
-  ["failure", (row) => row[7], true],
-  ["copy", null],
-];
+// Each with its style, the value that it is sorted by, and whether it starts with the greatest.
+// Scores are sorted by how good they are: what is best comes first, whatever the goal.
+const COLUMNS = {
+  "#": ["number", (row) => row[0], false],
+  function: ["formula", (row) => row[2], false],
+  search: ["number", (row) => worth(row[3]), true],
+  gain: ["number", (row) => gain(row), true],
+  again: ["number", ([, text]) => known(report().again, text)?.[0] ?? null, true],
+  full: ["number", ([, text]) => known(report().full, text)?.[0] ?? null, true],
+  test: ["number", (row) => worth(testOf(row)?.mean ?? null), true],
+  seconds: ["number", (row) => row[4], false],
+  mutation: ["made", (row) => row[6], false],
+  failure: ["made", (row) => row[7], true],
+  copy: ["copy", null],
+};
 
-const STYLES = ["number", "formula", ...Array(5).fill("number"), "made", "made", "copy"];
+// Not every study trains the best again with several budgets.
+function columns() {
+  return Object.keys(COLUMNS).filter((name) => name !== "again" || name in report().columns);
+}
 
 // So that larger is better.
 function worth(score) {
@@ -52,7 +56,7 @@ function showTable(count = view.rows) {
   );
   const value = COLUMNS[view.sort][1];
   rows.sort((a, b) => order(value(a), value(b)) * (view.down ? -1 : 1) || a[0] - b[0]);
-  find("table").tHead.replaceChildren(make("tr", {}, ...COLUMNS.map(heading)));
+  find("table").tHead.replaceChildren(make("tr", {}, ...columns().map(heading)));
   find("table").tBodies[0].replaceChildren(...rows.slice(0, view.rows).map(candidate));
   find("legend").textContent = legend();
   find("count").textContent = `${rows.length} of ${report().rows.length} candidates`;
@@ -65,20 +69,21 @@ function order(a, b) {
   return typeof a === "string" ? a.localeCompare(b) : a - b;
 }
 
-function heading([name, value], column) {
-  const cell = make("th", { scope: "col", className: STYLES[column] });
+function heading(name) {
+  const [className, value] = COLUMNS[name];
+  const cell = make("th", { scope: "col", className });
   if (value === null) {
     cell.textContent = name;
     return cell;
   }
-  if (column === view.sort) cell.ariaSort = view.down ? "descending" : "ascending";
-  cell.append(make("button", { textContent: name, onclick: () => sortBy(column) }));
+  if (name === view.sort) cell.ariaSort = view.down ? "descending" : "ascending";
+  cell.append(make("button", { textContent: name, onclick: () => sortBy(name) }));
   return cell;
 }
 
-function sortBy(column) {
-  view.down = column === view.sort ? !view.down : COLUMNS[column][2];
-  view.sort = column;
+function sortBy(name) {
+  view.down = name === view.sort ? !view.down : COLUMNS[name][2];
+  view.sort = name;
   showTable();
 }
 
@@ -86,23 +91,27 @@ function candidate(row) {
   const [number, text, readable, score, seconds, parent, mutation, failure, detail, latex, runs] =
     row;
   const test = testOf(row);
-  const cells = [
-    number,
-    readable,
-    score === null ? "" : score.toFixed(report().goal.digits),
-    signed(gain(row)),
-    known(report().full, text)?.[1] ?? "",
-    test ? `${test.shown} ${test.stars}` : "",
-    seconds.toFixed(1),
-    parent === null ? mutation : `${mutation} of ${parent}`,
-    failure ?? "",
-    "",
-  ].map((cell, i) => make("td", { textContent: cell, className: STYLES[i] }));
-  if (runs > 1) cells[2].title = `of ${runs} runs: the mean of the longest`;
-  if (detail) cells[8].title = detail;
+  const texts = {
+    "#": number,
+    function: readable,
+    search: score === null ? "" : score.toFixed(report().goal.digits),
+    gain: signed(gain(row)),
+    again: known(report().again, text)?.[1] ?? "",
+    full: known(report().full, text)?.[1] ?? "",
+    test: test ? `${test.shown} ${test.stars}` : "",
+    seconds: seconds.toFixed(1),
+    mutation: parent === null ? mutation : `${mutation} of ${parent}`,
+    failure: failure ?? "",
+    copy: "",
+  };
+  const cells = {};
+  for (const name of columns())
+    cells[name] = make("td", { textContent: texts[name], className: COLUMNS[name][0] });
+  if (runs > 1) cells.search.title = `of ${runs} runs: the mean of the longest`;
+  if (detail) cells.failure.title = detail;
   const copies = { text, LaTeX: latex, ...copiesOf(number) };
-  cells[9].append(...Object.entries(copies).flatMap(([label, what]) => [copier(label, what), " "]));
-  return make("tr", { className: failure ? "failed" : "" }, ...cells);
+  cells.copy.append(...Object.entries(copies).flatMap(([label, what]) => [copier(label, what), " "]));
+  return make("tr", { className: failure ? "failed" : "" }, ...Object.values(cells));
 }
 
 function signed(value) {

@@ -18,23 +18,21 @@ def table(study: Snapshot, count: int = TESTED) -> Functions:
     """The baseline and the best functions; of a study of general functions, those."""
     if study.general:
         return general_table(findings.general(study), study.goals)
-    goal = study.goal
-    lines = [
-        Line(
-            row["readable"],
-            [
-                bare(goal, row["score"]),
-                bare(goal, row["validation"]),
-                spread(goal, row["test"] or []),
-                probability(row["p"]),
-                shown(row["cost"]),
-            ],
-            f"#{row['number']}" if row["number"] else "",
-            bold=2,
-        )
-        for row in findings.rows(study, count)
-    ]
-    return Functions([*findings.columns(study), "p", "cost"], lines)
+    goal, columns = study.goal, [*findings.columns(study), "p", "cost"]
+    lines = []
+    for row in findings.rows(study, count):
+        cells = {
+            "search": bare(goal, row["score"]),
+            "again": findings.again(study, row),
+            "full": bare(goal, row["validation"]),
+            "test": spread(goal, row["test"] or []),
+            "p": probability(row["p"]),
+            "cost": shown(row["cost"]),
+        }
+        number = f"#{row['number']}" if row["number"] else ""
+        bold = columns.index("test")
+        lines.append(Line(row["readable"], [cells[name] for name in columns], number, bold=bold))
+    return Functions(columns, lines)
 
 
 def front_table(study: Snapshot) -> Functions | None:
@@ -90,7 +88,7 @@ def footer(study: Snapshot) -> str:
     """What the columns say, and where the study stands; a line each, to be wrapped at words."""
     lines = []
     if not study.general and study.best(1):
-        held = {"search"} | ({"full"} if study.validations() else set())
+        held = {"search", "again"} | ({"full"} if study.validations() else set())
         held |= {"test"} if findings.tested(study) else set()
         lines = [
             f"{name}: {what}" for name, what in findings.columns(study).items() if name in held
