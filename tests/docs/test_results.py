@@ -18,6 +18,15 @@ ROWS = {
 TRAININGS = [*RESULTS.glob("wrn-10-4-*.json"), *RESULTS.glob("*-short.json")]
 TRAININGS += [RESULTS / "mnist1d.json", *RESULTS.glob("common-*.json")]
 CURVES = ("loss", "training", "validation", "parameters")
+PARTS = {  # of choosy: what docs/search.md calls an arm that goes without one
+    "as it is": "choosy",
+    "of one child": 'thrifty:candidates=160;seeds="common";rounds="16,8,4,4,2,2,2,2"',
+    "of five children": "choosy:children=5",
+    "nothing taken as it comes": "choosy:candidates=160;unscreened=0",
+    "every run with a seed of its own": 'choosy:candidates=160;seeds="own"',
+    "the paper's rounds": 'choosy:candidates=200;rounds="10,10"',
+    "with a warm start": 'choosy:candidates=160;start="swish,softplus,gelu,elu"',
+}
 TASKS = (ROOT / "docs" / "tasks.md").read_text()
 
 
@@ -55,3 +64,16 @@ def test_the_table_of_common_functions_is_that_of_its_files(place: int, task: st
         for row in published["functions"]
     ]
     assert [cell for cell in cells if cell] == scores
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_each_part_of_choosy_does_is_as_its_searches_say(part: str) -> None:
+    published = json.loads((RESULTS / "strategies.json").read_text())
+    (row,) = re.findall(rf"^\| {part}.*$", (ROOT / "docs/search.md").read_text(), re.MULTILINE)
+    arm, cells = PARTS[part], [cell.strip().replace("−", "-") for cell in row.split("|")[2:-1]]
+    figures = published["arms"][arm]
+    assert (cells[0], cells[2]) == (f"{figures['test']:.1f}", f"{figures['optimism']:.1f}")
+    if arm != "choosy":
+        compared = published["differences"][f"{arm} - choosy"]
+        low, high = compared["interval"]
+        assert cells[1] == f"{compared['difference']:+.1f} ({low:.1f} to {high:.1f})"
