@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from pangaea.errors import PangaeaError
 from pangaea.export import export
+from pangaea.functions.parser import parse
 from pangaea.report import texts
 from pangaea.report.records import Row, Snapshot
 from pangaea.study.trained import at_the_end
@@ -35,8 +36,9 @@ def _exported(text: str, values: tuple[tuple[str, float], ...]) -> dict[str, str
 
 
 def command(text: str) -> str:
-    """How to export it, as it can be pasted."""
-    return f"pangaea export {texts.inert(shlex.quote(text))} --to torch"
+    """How to export it, simplified, as it can be pasted."""
+    shorter = str(parse(text).simplified())
+    return f"pangaea export {texts.inert(shlex.quote(shorter))} --to torch"
 
 
 def trained_command(study: Snapshot, row: Row) -> str:

@@ -191,6 +191,9 @@ def test_people_read_the_simplified_formula_and_copy_the_text_that_is_kept(tmp_p
         advice = best.advice(study, Path("s.html"))
         assert 'use it       pangaea.Activation("alpha*asinh(x)")' in advice
         assert f"pangaea show {tmp_path / 's.study'} 1\n" in advice
+        exporting = "pangaea export 'alpha*asinh(x)' --to torch"
+        assert exporting in advice
+        assert exporting in best.export_hint(study)
         assert findings.rows(study)[1]["function"] == text
         page = document.report(study, [study])
         assert page["rows"][0][1:3] == [text, "α·asinh(x)"]
@@ -198,6 +201,7 @@ def test_people_read_the_simplified_formula_and_copy_the_text_that_is_kept(tmp_p
         markdown = formats.markdown([study])
         assert "| 1 | α·asinh(x) |" in markdown
         assert "γ" not in markdown
+        assert exporting in markdown
 
 
 def test_a_study_without_results_has_a_sentence(paths: dict[str, Path]) -> None:

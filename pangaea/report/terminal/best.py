@@ -117,8 +117,7 @@ def advice(study: Snapshot, page: Path) -> str:
     where = texts.inert(shlex.quote(str(study.path)))
     if not best:
         return f"\nno candidate could be trained; why: pangaea report {where} --format csv"
-    function = best[0]["function"]
-    shorter = str(parse(function).simplified())
+    shorter = str(parse(best[0]["function"]).simplified())
     settings = study.settings
     more = f"--candidates {2 * settings.candidates}"
     if settings.minutes is not None:
@@ -126,7 +125,7 @@ def advice(study: Snapshot, page: Path) -> str:
     steps = {
         "use it": f'pangaea.Activation("{shorter}")',
         "look at it": f"pangaea show {where} {best[0]['number']}",
-        "take it away": sources.command(function),
+        "take it away": sources.command(best[0]["function"]),
         "as trained": sources.trained_command(study, best[0]),
         "see it all": texts.inert(str(page)),
         "more": f"pangaea top {where}",
