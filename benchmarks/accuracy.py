@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 import pangaea as pg
+from pangaea.system import cpu
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
     task = pg.task(options.task)
     report = {
         "command": "python benchmarks/accuracy.py " + shlex.join(sys.argv[1:]),
-        "device": torch.cuda.get_device_name() if cuda else platform.machine(),
+        "device": torch.cuda.get_device_name() if cuda else cpu(),
         "versions": {
             "pangaea": pg.__version__,
             "torch": torch.__version__,

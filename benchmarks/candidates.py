@@ -4,7 +4,6 @@ python benchmarks/candidates.py [--count 24]
 """
 
 import argparse
-import platform
 import random
 import statistics
 import time
@@ -13,6 +12,7 @@ import torch
 
 import pangaea as pg
 from pangaea.evolution.creation import initial, parameterized
+from pangaea.system import cpu
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
     print(
         f"mean {statistics.fmean(seconds):.2f} s, median {statistics.median(seconds):.2f} s over "
         f"{count} candidates, ReLU {time.perf_counter() - started:.2f} s; one thread, "
-        f"{platform.processor() or platform.machine()}, torch {torch.__version__}"
+        f"{cpu()}, torch {torch.__version__}"
     )
 
 

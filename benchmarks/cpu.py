@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import random
 import resource
 import statistics
@@ -30,6 +29,7 @@ from pangaea.activation.program import run
 from pangaea.evolution.strategies.random_sampling import Settings, propose
 from pangaea.functions.program import program
 from pangaea.networks import convolutions
+from pangaea.system import cpu
 from pangaea.training.run import Training
 
 SHAPE = (100, 16, 1, 20)  # the largest of the default task's
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    report: dict[str, object] = {"torch": torch.__version__, "cpu": platform.processor()}
+    report: dict[str, object] = {"torch": torch.__version__, "cpu": cpu()}
     report["seconds to compile"] = compiling()
     print(f"torch {torch.__version__}, compiled in {report['seconds to compile']:.1f} s")
     for title, texts, measure in (

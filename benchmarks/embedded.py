@@ -15,7 +15,6 @@ import argparse
 import json
 import math
 import os
-import platform
 import shlex
 import signal
 import sys
@@ -40,6 +39,7 @@ from pangaea.study.runner import Stop, Watch
 from pangaea.study.settings import settings
 from pangaea.study.stages import GENERAL, STAGES, TEST, Stage
 from pangaea.study.study import Study, Wanted
+from pangaea.system import cpu
 from pangaea.tasks.evaluate import own_seeds
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.goal import Goal
@@ -248,11 +248,7 @@ def interrupted_at(moment: float) -> Iterator[None]:
 
 def hardware(workers: int) -> str:
     """`AMD EPYC 9654, 16 cores, 16 workers`."""
-    model = platform.processor() or platform.machine()
-    if (table := Path("/proc/cpuinfo")).exists():
-        lines = (line.partition(":") for line in table.read_text().splitlines())
-        model = next((text.strip() for name, _, text in lines if "model name" in name), model)
-    return f"{model}, {cores()} cores, {workers} workers"
+    return f"{cpu()}, {cores()} cores, {workers} workers"
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:

@@ -6,7 +6,6 @@ Run with `python benchmarks/language.py`.
 import os
 import platform
 import random
-import re
 import statistics
 import subprocess
 import sys
@@ -14,11 +13,11 @@ import timeit
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 
 import pangaea as pg
 from pangaea.functions.expression import X
 from pangaea.functions.operators import BINARY, UNARY
+from pangaea.system import cpu
 
 COUNT, NODES, REPEATS, STARTS = 1000, 7, 5, 7
 PROGRAM = "from pangaea.cli import main; main()"
@@ -52,12 +51,6 @@ def start_time(*arguments: str) -> float:
     command = [sys.executable, "-c", *arguments]
     run = partial(subprocess.run, command, check=True, capture_output=True)
     return statistics.median(timeit.repeat(run, number=1, repeat=STARTS))
-
-
-def cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    found = re.search(r"model name\s*: (.*)", info.read_text()) if info.exists() else None
-    return found[1] if found else platform.processor() or platform.machine()
 
 
 def main() -> None:

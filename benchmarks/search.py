@@ -17,6 +17,7 @@ from pangaea.evolution.trials import Proposal
 from pangaea.study.driver import resume, search
 from pangaea.study.settings import Settings
 from pangaea.study.study import Study, Wanted
+from pangaea.system import cpu
 from pangaea.tasks.finding import task as find_task
 from pangaea.workers.judge import Job, Result, stamped
 
@@ -119,7 +120,7 @@ def main() -> None:
     for name, value in measured.items():
         print(f"{name:<41} {value:8.2f}   {GOALS.get(name, '')}")
     if options.json:
-        machine = {"python": platform.python_version(), "machine": platform.machine()}
+        machine = {"python": platform.python_version(), "cpu": cpu()}
         options.json.write_text(json.dumps(machine | measured, indent=1) + "\n")
 
 

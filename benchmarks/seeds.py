@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from pangaea.system import cpu
 from pangaea.tasks.finding import task as find_task
 from pangaea.training.how import How
 
@@ -59,7 +60,7 @@ def main() -> None:
     task.prepare()
     results: dict[str, Any] = {
         "command": shlex.join(["python", *sys.argv]),
-        "hardware": f"{platform.machine()}, one of {os.cpu_count()} cores",
+        "hardware": f"{cpu()}, one of {os.cpu_count()} cores",
         "versions": {"torch": torch.__version__, "python": platform.python_version()},
         "functions": FUNCTIONS,
         "seeds": options.seeds,

@@ -28,6 +28,7 @@ import torch
 
 import pangaea as pg
 from pangaea.study.stages import BASELINE
+from pangaea.system import cpu
 from pangaea.workers.mps import mps
 from pangaea.workers.worker import die_with_parent
 
@@ -81,7 +82,7 @@ def searched(folder: Path, task: str, epochs: int | None, job: tuple[str, int]) 
         "candidates": len({run["candidate"] for run in runs}),
         "failures": sum(run["failure"] is not None for run in runs),
         "seconds": time.perf_counter() - started,
-        "machine": platform.machine(),
+        "machine": cpu(),
         "torch": torch.__version__,
         "python": platform.python_version(),
     }

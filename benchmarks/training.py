@@ -29,6 +29,7 @@ import pangaea as pg
 from pangaea.activation import fused
 from pangaea.data.sets import Arrays
 from pangaea.evolution.strategies.random_sampling import Settings, propose
+from pangaea.system import cpu
 from pangaea.tasks.classification import Classification
 from pangaea.training.run import Training
 
@@ -159,7 +160,7 @@ def main() -> None:
     os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()  # new functions are new
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu", 0)
     torch.backends.cudnn.benchmark = True
-    name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor()
+    name = torch.cuda.get_device_name() if device.type == "cuda" else cpu()
     task = with_data(pg.task(options.task))
     print(f"{task.name}, {name}, torch {torch.__version__}, Python {platform.python_version()}")
     rows = []

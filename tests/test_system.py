@@ -1,5 +1,6 @@
 """Linux, macOS and Windows, as each of them speaks."""
 
+import platform
 import resource
 import subprocess
 import sys
@@ -18,11 +19,11 @@ from pangaea.workers import cluster
 SENTENCE = "Linux and macOS, not on Windows"
 
 
-@pytest.mark.parametrize(("platform", "unit"), [("linux", 1024), ("darwin", 1)])
+@pytest.mark.parametrize(("name", "unit"), [("linux", 1024), ("darwin", 1)])
 def test_memory_is_in_bytes_whatever_the_system_counts_in(
-    platform: str, unit: int, monkeypatch: pytest.MonkeyPatch
+    name: str, unit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(sys, "platform", name)
     monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=5000))
     assert system.peak_memory() == 5000 * unit
 
@@ -85,3 +86,26 @@ def test_on_windows_functions_can_be_had_but_not_trained(
         pg.train("mnist1d", "relu", epochs=1)
     with pytest.raises(PangaeaError, match=SENTENCE):
         Lock(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        (
+            "processor\t: 0\nmodel name\t: Xeon: the fast one\nmodel name\t: other\n",
+            "Xeon: the fast one",
+        ),
+        ("processor\t: 0\n", None),
+        (None, None),
+    ],
+)
+def test_a_processor_has_a_name(
+    table: str | None, name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: Path) -> str:
+        if table is None:
+            raise FileNotFoundError(path)
+        return table
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert system.cpu() == (name or platform.processor() or platform.machine())
