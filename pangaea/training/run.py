@@ -4,18 +4,18 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
+from pangaea.activation.module import FunctionLike, Scope, resolve
 from pangaea.activation.normalized import fuse
 from pangaea.data.batches import TrainingBatches, judging_batches
 from pangaea.data.sets import DataSet
-from pangaea.training import start
+from pangaea.training import start, streams
 from pangaea.training.half import HalfWeights, halve
+from pangaea.training.means import ParameterMeans
 from pangaea.training.recipes import Recipe
 from pangaea.training.result import TrainingResult
 from pangaea.training.update import update
@@ -29,14 +29,6 @@ LOOK_EVERY = {"cuda": 32, "cpu": 1}
 # once: 49 a second without kernels, 16 with them (`benchmarks/small_runs.py`).
 _SMALL = 10**8
 _WARMUP_STEPS = 3  # before a graph is captured: libraries choose their algorithms then
-
-# Streams of runs that have ended. A new one keeps 64 MB for itself, as long as the process lives.
-_idle: dict[torch.device, list[torch.cuda.Stream]] = {}
-
-
-def _stream(device: torch.device) -> torch.cuda.Stream:
-    idle = _idle.get(device)
-    return idle.pop() if idle else torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 class Subject(Protocol):
@@ -83,7 +75,7 @@ class Training:
             device=start.device_name(device),
         )
         self._started = time.perf_counter()
-        self.stream = _stream(device) if device.type == "cuda" else None
+        self.stream = streams.take(device) if device.type == "cuda" else None
         with self._context():
             training, validation, test, normal = start.parts(
                 subject.data_set, recipe, device, part == "test"
@@ -118,7 +110,6 @@ class Training:
         # Dropout draws from the global generator.
         torch.manual_seed(start.derived_seed(self.seed, 2))
         self._weights = list(self.model.parameters())
-        self.activations = [m for m in self.model.modules() if isinstance(m, Activation)]
         groups = start.groups(self.model, recipe)
         self._half = []
         for group in groups:
@@ -147,8 +138,8 @@ class Training:
         self.place = torch.zeros(1, dtype=torch.int64, device=device)  # step within the epoch
         self.loss = torch.zeros((), device=device)
         self.total = torch.zeros((), dtype=torch.float64, device=device)
-        self._means: list[Tensor] = []
-        self._note_parameters()
+        self._means = ParameterMeans(self.model)
+        self._means.note()
 
     @contextlib.contextmanager
     def _context(self) -> Iterator[None]:
@@ -268,7 +259,7 @@ class Training:
             count = self.batches.steps * self.batches.batch
             self.result.loss.append(self.loss.item() / self.batches.steps)
             self.result.training.append(self.total.item() / count)
-            self._note_parameters()
+            self._means.note()
             self.epoch += 1
             last = self.epoch == self.recipe.epochs
             if last or self.epoch % self.recipe.judge_every == 0:
@@ -285,22 +276,17 @@ class Training:
             self.result.score = self._score(self._test)
         if self.result.training[-1] < self.recipe.valid_above:
             self.fail("untrained", f"the training score ended at {self.result.training[-1]:.2f}")
-        self.close()
+        else:
+            self.close()
 
     def close(self) -> None:
         """Note what is still on the device, and let it go."""
-        names = self.activations[0].parameter_names if self.activations else ()
-        epochs = torch.stack(self._means).cpu() if names else ()
-        finite = takewhile(lambda means: bool(means.isfinite().all()), epochs)
-        table = [means.tolist() for means in finite]
-        self.result.counts = [getattr(m, names[0]).numel() for m in self.activations if names]
-        for i, name in enumerate(names):
-            self.result.parameters[name] = [epoch[i] for epoch in table]
+        self.result.counts, self.result.parameters = self._means.counts(), self._means.table()
         self.result.seconds = self._elapsed()
         self.result.peak_memory = start.peak_memory(self.device)
         self.done, self._graph = True, None
         if self.stream is not None:
-            _idle.setdefault(self.device, []).append(self.stream)
+            streams.give_back(self.device, self.stream)
 
     def trained(self) -> nn.Module:
         """The network in float32, without what made its training fast; nothing trains it on."""
@@ -324,7 +310,7 @@ class Training:
                 "at": self.at,
                 "order": self._order if self.at else self.generator.get_state(),
                 "state": [t.detach().cpu() for t in self._state()],
-                "means": [t.cpu() for t in self._means],
+                "means": [t.cpu() for t in self._means.epochs],
                 "noise": self._noise_state(),
                 "result": self.result.as_dict() | {"seconds": self._elapsed()},
             }
@@ -348,7 +334,7 @@ class Training:
             return
         with self._context(), torch.no_grad():
             self.generator.set_state(saved["order"])
-            self._means = [t.to(self.device) for t in saved["means"]]
+            self._means.epochs = [t.to(self.device) for t in saved["means"]]
             if self.at:
                 self._order = saved["order"]
                 self.batches.refill(self.generator)
@@ -367,15 +353,6 @@ class Training:
             torch.set_rng_state(state)
         else:
             torch.cuda.set_rng_state(state, self.device)
-
-    def _note_parameters(self) -> None:
-        with torch.no_grad():
-            names = self.activations[0].parameter_names if self.activations else ()
-            if names:
-                means = [
-                    torch.stack([getattr(m, n).mean() for m in self.activations]) for n in names
-                ]
-                self._means.append(torch.stack(means))
 
     def _score(self, batches: list[tuple[Tensor, Tensor]]) -> float:
         self.model.eval()
