@@ -46,9 +46,8 @@ def failing_while(file: Path, reason: str, job: Job) -> Result:
     return failing(reason, job) if file.exists() else instant(job)
 
 
-def deadly(file: Path, times: int, job: Job, nap: float = 0.0) -> Result:
+def deadly(file: Path, times: int, job: Job) -> Result:
     """The first attempts take their worker with them; each is a letter in the file."""
-    time.sleep(nap)
     with file.open("a") as attempts:
         attempts.write("x")
     if len(file.read_text()) <= times:
