@@ -75,7 +75,7 @@ def test_resuming_a_finished_study_does_nothing_and_at_once(path: Path) -> None:
     before = table(path)
     began = time.monotonic()
     resume(path, workers=0, judge=raising).close()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     assert table(path) == before
 
 
@@ -258,7 +258,7 @@ def test_a_second_signal_stops_it_at_once(path: Path, drivers: Drivers) -> None:
     time.sleep(0.5)
     assert driver.alive
     driver.send(signal.SIGINT)
-    assert until(lambda: not driver.alive) < 5
+    assert until(lambda: not driver.alive) < 20
     assert driver.end() == "KeyboardInterrupt: "
     until(lambda: not any(process.is_running() for process in workers))
     with Study.open(path) as study:

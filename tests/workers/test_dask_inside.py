@@ -72,8 +72,8 @@ def test_workers_are_asked_and_not_waited_for_longer_than_is_said(client: Any) -
     assert isinstance(error, ZeroDivisionError), lacks("on_error='return' in Client._run")
     began = time.monotonic()
     with pytest.raises(TimeoutError):
-        dask_inside.ask(client, workers, 0.2, time.sleep, 2)
-    assert time.monotonic() - began < 1.5, lacks("callback_timeout in Client.sync")
+        dask_inside.ask(client, workers, 0.2, time.sleep, 6)
+    assert time.monotonic() - began < 5, lacks("callback_timeout in Client.sync")
 
 
 def test_a_killed_worker_of_a_search_that_ends_has_no_successor(here: Any, client: Any) -> None:
