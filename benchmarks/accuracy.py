@@ -39,7 +39,7 @@ def main() -> None:
             "python": platform.python_version(),
         },
         "task": options.task,
-        **task.about(),
+        **task.about(),  # the whole recipe: a smaller budget is the same schedule compressed
         "budget": options.epochs or task.budgets[options.recipe],
         "functions": [],
     }

@@ -67,11 +67,11 @@ def columns(study: Snapshot) -> dict[str, str]:
     validation = study.goal.label("validation")
     search, full = study.budget("search"), study.budget("full")
     more = " or more" if _tries(study) == "runs" else ""
-    again = f"{validation} in the last round that it was in, @ so many {study.unit}"
+    last = f"{validation} in the last round that it was in, @ so many {study.unit}"
     shorter = study.settings.rerank and any(budget for _, budget in study.settings.again)
     return {
         "search": f"{validation} after {search}{more} {study.unit}, as the search saw it",
-        **({"again": again} if shorter else {}),
+        **({"again": last} if shorter else {}),
         "full": f"{validation} after {full} {study.unit}, the mean of all such runs",
         "test": f"{study.goal.label('test')} after {full} {study.unit}",
     }
@@ -79,7 +79,8 @@ def columns(study: Snapshot) -> dict[str, str]:
 
 def again(study: Snapshot, row: Row) -> str:
     """What a function scored in the last round of those that it was in, `72.98 @100`."""
-    return "" if row["rerun"] is None else f"{bare(study.goal, row['reranked'])} @{row['rerun']}"
+    budget = row["reranked_budget"]
+    return "" if budget is None else f"{bare(study.goal, row['reranked'])} @{budget}"
 
 
 def references(study: Snapshot) -> list[str]:
@@ -130,7 +131,7 @@ def _reference(study: Snapshot, text: str) -> Row:
         "score": score,
         "gain": None if score is None else 0.0,
         "reranked": None,
-        "rerun": None,
+        "reranked_budget": None,
         "believed": None,
         "validation": study.goal.mean(study.validations().get(text, [])),
         "test": study.scores(TEST.name).get(text),

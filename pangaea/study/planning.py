@@ -62,11 +62,12 @@ def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
     def tests(runs: int) -> float:
         return took(runs * ending.tested, ending.budget, pace)
 
-    room = 2 * share - min(share, tests(ending.runs))
+    room, again = 2 * share - min(share, tests(ending.runs)), 0.0
     rerank = 0 < took(ending.least, ending.budget, pace) <= room
-    again = min(room, took(ending.reranked, ending.budget, pace)) * rerank
-    runs = ending.runs
-    while runs and tests(runs) > 2 * share - max(again, share * (not rerank)):
+    if rerank:
+        again = min(room, took(ending.reranked, ending.budget, pace))
+    runs, room = ending.runs, 2 * share - again if rerank else share
+    while runs and tests(runs) > room:
         runs -= 1
     seconds = again + tests(runs)
     free = max(0.0, left - seconds)

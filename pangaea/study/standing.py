@@ -52,7 +52,7 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
                 "score": score,
                 "gain": None if baseline is None else goal.gain(score, baseline),
                 "reranked": goal.mean(again[max(again)]) if again else None,
-                "rerun": max(again, default=None),
+                "reranked_budget": max(again, default=None),
                 "believed": goal.mean(unbiased(again, rounds)) if again else score,
                 "validation": goal.mean(full[trial.text]) if trial.text in full else None,
                 "test": test.get(trial.text),

@@ -25,7 +25,7 @@ from pangaea.training.train import train_seeds
 _DEFAULT_NETWORK = "small-cnn"
 _IMAGES = ("cifar100", "cifar10")
 _THRESHOLD = 20.0  # the paper's V, in percent
-_COARSE = 0.5  # of the time that whole images take, on an H200 (results/rank-audit.json)
+_COARSE_EFFORT = 0.5  # of the time that whole images take, on an H200 (results/rank-audit.json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +134,7 @@ class Classification(Task):
         )
 
     def effort(self, budget: int) -> float:
-        return budget * (_COARSE if budget <= self.coarse else 1)
+        return budget * (_COARSE_EFFORT if budget <= self.coarse else 1)
 
     def about(self) -> dict[str, Any]:
         return super().about() | {"recipe": asdict(self.full), "choices": asdict(self.choices)}

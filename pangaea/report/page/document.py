@@ -79,7 +79,7 @@ def report(study: Snapshot, together: Sequence[Snapshot], since: int = 0) -> dic
         "again": {
             row["function"]: [-place, again(study, row)]
             for place, row in enumerate(study.best(study.settings.contenders))
-            if row["rerun"] is not None
+            if row["reranked_budget"] is not None
         },
         "figures": {name: _figures(name, study, together) for name in _PARTS},
         "details": [_details(study, row) for row in study.best(BEST)],

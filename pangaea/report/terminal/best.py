@@ -19,7 +19,7 @@ def table(study: Snapshot, count: int = TESTED) -> Functions:
     if study.general:
         return general_table(findings.general(study), study.goals)
     goal, columns = study.goal, [*findings.columns(study), "p", "cost"]
-    lines = []
+    lines, bold = [], columns.index("test")
     for row in findings.rows(study, count):
         cells = {
             "search": bare(goal, row["score"]),
@@ -30,7 +30,6 @@ def table(study: Snapshot, count: int = TESTED) -> Functions:
             "cost": shown(row["cost"]),
         }
         number = f"#{row['number']}" if row["number"] else ""
-        bold = columns.index("test")
         lines.append(Line(row["readable"], [cells[name] for name in columns], number, bold=bold))
     return Functions(columns, lines)
 
