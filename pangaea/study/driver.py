@@ -226,14 +226,17 @@ def _drive(
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         ready = stack.enter_context(judge)
-        workers = stack.enter_context(engine(ready, place.suited(task)))
+        suited = place.suited(task)
+        workers = stack.enter_context(engine(ready, suited))
         if rehearsed is not None:
             watch.note(DryRun(task, rehearsed, workers, stop).run())
         study = stack.enter_context(opened())
         with functions_of(study.path):
             running = runner(study, workers, watch, stop)
-            timed = study.settings.minutes is not None
-            limit = Limited(study, running, began, effort=task.effort) if timed else None
+            limit = None
+            if study.settings.minutes is not None:
+                sharing = suited.sharing()
+                limit = Limited(study, running, began, effort=task.effort, sharing=sharing)
             Search(study, running, limit).run()
     return Study.open(study.path)
 

@@ -8,7 +8,7 @@ most, and what does not fit into that is left out.
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -21,11 +21,10 @@ _SHORTEST = 1e-3  # seconds
 
 
 class Ending(NamedTuple):
-    """What the settings ask for after the candidates: runs of one budget."""
+    """What the settings ask for after the candidates."""
 
-    budget: float
-    reranked: int  # runs in which the best are trained again; 0 for none
-    least: int  # so many of them at least, or none: the first round
+    rounds: Sequence[tuple[int, float]]  # of training the best again: runs, and their budget
+    budget: float  # of a test run
     tested: int  # functions that are tested
     runs: int  # test runs of each
 
@@ -34,8 +33,18 @@ class Pace(NamedTuple):
     """How long runs take."""
 
     candidate: float  # seconds of one, on average; many fail early
-    unit: float  # seconds for a unit of budget in a run that does not fail
+    unit: float  # seconds for a unit of budget in a run that does not fail, every worker being busy
     workers: int
+    sharing: int = 1  # workers that share a GPU
+
+    def part(self, runs: int) -> float:
+        """How long a few runs take, of what they take when every worker is busy.
+
+        On a GPU that they share k runs take (k + 0.5) / 1.5 times as long as one (WRN-10-4 on an
+        H200: 1.65 for two, 3.03 for four; `results/at-once.json`).
+        """
+        devices = max(1, self.workers // self.sharing)
+        return (math.ceil(runs / devices) + 0.5) / (self.sharing + 0.5) if runs else 0.0
 
 
 class Plan(NamedTuple):
@@ -49,7 +58,8 @@ class Plan(NamedTuple):
 
 def took(runs: int, budget: float, pace: Pace) -> float:
     """Seconds until so many runs have ended, all workers being free."""
-    return math.ceil(runs / pace.workers) * budget * pace.unit * _MARGIN
+    full, few = divmod(runs, pace.workers)
+    return (full + pace.part(few)) * budget * pace.unit * _MARGIN
 
 
 def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
@@ -63,9 +73,10 @@ def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
         return took(runs * ending.tested, ending.budget, pace)
 
     room, again = 2 * share - min(share, tests(ending.runs)), 0.0
-    rerank = 0 < took(ending.least, ending.budget, pace) <= room
+    rounds = [took(*each, pace) for each in ending.rounds]
+    rerank = rounds != [] and rounds[0] <= room  # one of them at least, or none
     if rerank:
-        again = min(room, took(ending.reranked, ending.budget, pace))
+        again = min(room, sum(rounds))
     runs, room = ending.runs, 2 * share - again if rerank else share
     while runs and tests(runs) > room:
         runs -= 1
@@ -85,12 +96,15 @@ class Schedule:
         spent: float = 0.0,
         closing: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
+        sharing: int = 1,
     ) -> None:
         """Candidates have a `budget`. The search ran `spent` seconds so far; pauses do not count.
 
         To stop the workers and to write the page takes about as long as to start did, `closing`.
+        So many workers are `sharing` a GPU.
         """
         self.total, self.ending, self.budget = 60 * minutes, ending, budget
+        self.sharing = sharing
         self._clock, self._began = clock, clock() - spent
         self._closing = min(closing, _CLOSING * self.total)
         self._first = math.inf  # seconds for a unit; a worker's first run also loads the data
@@ -126,7 +140,7 @@ class Schedule:
         unit = max(fmean(last), fmean(last[-_FEW:])) if last else self._first
         unit = unit if math.isfinite(unit) else 0.0  # nothing has ended yet
         candidate = fmean(self._candidates) if self._candidates else unit * self.budget
-        return Pace(max(candidate, _SHORTEST), unit, max(1, workers))
+        return Pace(max(candidate, _SHORTEST), unit, max(1, workers), self.sharing)
 
     def plan(self, workers: int) -> Plan:
         return plan(self.ending, self.pace(workers), self.left, self.total)
@@ -135,6 +149,7 @@ class Schedule:
         """Seconds for so many test runs of each function."""
         return took(runs * self.ending.tested, self.ending.budget, self.pace(workers))
 
-    def fits(self, budget: float, workers: int, reserve: float = 0.0) -> bool:
-        """Is there time for a run of this budget, and for so much after it?"""
-        return took(1, budget, self.pace(workers)) + reserve <= self.left
+    def fits(self, budget: float, workers: int, beside: int, reserve: float = 0.0) -> bool:
+        """Is there time for a run of this budget `beside` others, and for so much after it?"""
+        pace = self.pace(workers)
+        return took(min(1 + beside, pace.workers), budget, pace) + reserve <= self.left

@@ -93,18 +93,24 @@ class Runner:
         self._folder = study.path.absolute().with_name(study.path.name + ".checkpoints")
         self._running: dict[int, Run] = {}
 
+    @property
+    def running(self) -> int:
+        """Runs without a result, as far as they were submitted."""
+        return len(self._running)
+
     def complete(
         self,
         wanted: Sequence[Wanted],
         ended: Callable[[Run, Result], None] | None = None,
-        fits: Callable[[int], bool] | None = None,
+        fits: Callable[[int, int, int], bool] | None = None,
         total: int | None = None,
         later: int = 0,
     ) -> None:
         """Do all of these, as far as that is not done yet.
 
         Runs that differ in their seed alone stand for each other: what counts is their number.
-        `ended` is told each result; one whose budget no longer `fits` is left out, with the rest.
+        `ended` is told each result; one whose budget no longer `fits`, beside those that are
+        running and those that are left, is left out, with the rest.
         A person reads that they are a part of a `total`, of which so many runs come `later`.
         """
         if not wanted:
@@ -128,7 +134,10 @@ class Runner:
 
         def more(free: int) -> list[Run]:
             now: list[Run] = []
-            while left and len(now) < free and (fits is None or fits(_budget(left[0]))):
+            while left and len(now) < free:
+                running = self.running + len(now)
+                if fits is not None and not fits(_budget(left[0]), running, len(left)):
+                    break
                 one = left.pop(0)
                 now.append(one if isinstance(one, Run) else self.study.ask(one))
             return now

@@ -1,12 +1,11 @@
 """The time that a search has: it asks here whether there is some left, and tells what ended."""
 
-import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
-from pangaea.evolution.ranking import Round
 from pangaea.study.planning import Ending, Schedule
 from pangaea.study.runner import Runner
 from pangaea.study.schema import HUGE, NONSENSE, brief, damaged
@@ -47,8 +46,8 @@ class Unlimited:
     def searched(self, tried: int) -> None:
         """Nothing more is proposed."""
 
-    def fits(self, stage: Stage, budget: int) -> bool:
-        """Is there time for a run of a stage that follows the search?"""
+    def fits(self, stage: Stage, budget: int, running: int, left: int) -> bool:
+        """Is there time for the first of so many runs that are left of a stage after the search?"""
         return True
 
     def judged(self, stage: Stage, functions: Collection[str], wanted: int, budget: int) -> None:
@@ -68,20 +67,24 @@ class Limited(Unlimited):
         began: float,
         clock: Callable[[], float] = time.monotonic,
         effort: Callable[[int], float] = float,
+        sharing: int = 1,
     ) -> None:
-        """`began` is when somebody asked for the search; `effort` says how long budgets take."""
+        """`began` is when somebody asked for the search; `effort` says how long budgets take.
+
+        So many workers are `sharing` a GPU.
+        """
         self._study, self._runner, settings = study, runner, study.settings
         assert settings.minutes is not None
         self._effort, budgets = effort, study.task["budgets"]
-        full = effort(budgets["full"])
-        rounds = rounds_of(study) if settings.rerank else [Round(0, budgets["full"])]
-        units = [count * effort(budget) / full for count, budget in rounds]  # in full runs
-        first = rounds.count(rounds[0])
-        self._first = rounds[0].functions * first  # runs of the first round
+        rounds = [
+            (each.functions * len([*equal]), effort(each.budget))
+            for each, equal in groupby(rounds_of(study))
+            if settings.rerank
+        ]
+        self._first = rounds[0][0] if rounds else 0  # runs of the first round
         ending = Ending(
-            budget=full,
-            reranked=math.ceil(sum(units)),
-            least=math.ceil(sum(units[:first])),
+            rounds=rounds,
+            budget=effort(budgets["full"]),
             tested=TESTED + 1 + len(settings.further),
             runs=settings.runs,
         )
@@ -89,11 +92,16 @@ class Limited(Unlimited):
         self._left_out = {k: v for k, v in left_out(study).items() if v != settings.get(k)}
         starting = clock() - began
         before = spent(study) + starting
-        self._schedule = Schedule(settings.minutes, ending, budget, before, starting, clock)
+        self._schedule = Schedule(
+            settings.minutes, ending, budget, before, starting, clock, sharing
+        )
         for run in study.runs():
-            self._learn(run["stage"], run["budget"], run)
+            self._learn(run["stage"], run["budget"], run, busy=sharing == 1)
 
-    def _learn(self, stage: str, budget: int, result: Mapping[str, Any]) -> None:
+    def _learn(self, stage: str, budget: int, result: Mapping[str, Any], *, busy: bool) -> None:
+        """From a run; one beside few others on a GPU says nothing of a `busy` machine."""
+        if not busy and stage not in (BASELINE.name, *PROPOSED):
+            return
         self._schedule.ended(
             self._effort(budget),
             result["seconds"],
@@ -121,7 +129,8 @@ class Limited(Unlimited):
         return min(most, tried + self._schedule.plan(self._workers).candidates)
 
     def ended(self, run: Run, result: Result) -> None:
-        self._learn(run.wanted.stage, run.wanted.budget, result)
+        busy = self._schedule.sharing == 1 or self._runner.running + 1 >= self._workers
+        self._learn(run.wanted.stage, run.wanted.budget, result, busy=busy)
         self._keep()
 
     def _keep(self) -> None:
@@ -131,7 +140,9 @@ class Limited(Unlimited):
     def more(self, tried: int) -> bool:
         plan = self._schedule.plan(self._workers)
         self._runner.watch.planned(self.expected(tried, self._study.settings.candidates))
-        return self._schedule.fits(self._schedule.budget, self._workers, plan.seconds)
+        return self._schedule.fits(
+            self._schedule.budget, self._workers, self._workers, plan.seconds
+        )
 
     def searched(self, tried: int) -> None:
         """What is left out now is left out when the study is resumed, too."""
@@ -142,14 +153,18 @@ class Limited(Unlimited):
             rerank=settings.rerank and (begun or plan.rerank),
         )
 
-    def fits(self, stage: Stage, budget: int) -> bool:
-        tests = 0
+    def fits(self, stage: Stage, budget: int, running: int, left: int) -> bool:
+        """A round is begun if all of it fits; of the test, a run of each function."""
+        tests, together = 0, left
         if stage is RERANK:
             first = self._study.asked([RERANK.name]) < self._first
             runs = _FEWEST if first else self._schedule.plan(self._workers).runs
             tests = min(runs, self._study.settings.runs)
+        else:
+            together = (left - 1) % self._schedule.ending.tested + 1
         reserve = self._schedule.tests(tests, self._workers)
-        return self._schedule.fits(self._effort(budget), self._workers, reserve)
+        beside = running + together - 1
+        return self._schedule.fits(self._effort(budget), self._workers, beside, reserve)
 
     def judged(self, stage: Stage, functions: Collection[str], wanted: int, budget: int) -> None:
         scores = self._study.scores(stage.name, budget)

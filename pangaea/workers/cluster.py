@@ -8,7 +8,7 @@ from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.workers import batch, credentials, dask_inside
-from pangaea.workers.mps import mps, worthwhile
+from pangaea.workers.mps import mps
 from pangaea.workers.place import Place
 
 _PRELOAD = "pangaea.workers.worker"
@@ -115,7 +115,7 @@ def _local(place: Place) -> Iterator[Any]:
         shared: dict[str, str] = {}
         gpu_of_each = [""] * (place.workers or cores())
         if place.gpus is not None:
-            each = place.jobs_per_gpu or worthwhile()
+            each = place.sharing()
             gpu_of_each = [gpu for gpu in visible(place.gpus) for _ in range(each)]
             shared = stack.enter_context(mps()) if each > 1 else {}
         specification = {

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 
 from pangaea.settings import Declared, declarations, setting
 from pangaea.tasks.task import Task
+from pangaea.workers.mps import worthwhile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,10 @@ class Place(Declared):
         if here and task.fast_on_gpu and torch.cuda.is_available():
             return replace(self, gpus="all")
         return self
+
+    def sharing(self) -> int:
+        """How many workers share a GPU; 1 where each has a core of its own."""
+        return 1 if self.gpus is None else self.jobs_per_gpu or worthwhile()
 
     def options(self) -> str:
         """As they are typed."""

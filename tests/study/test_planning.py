@@ -4,7 +4,7 @@ import pytest
 
 from pangaea.study.planning import Ending, Pace, Plan, Schedule, plan, took
 
-ENDING = Ending(budget=40, reranked=20, least=20, tested=4, runs=10)
+ENDING = Ending(rounds=[(20, 40)], budget=40, tested=4, runs=10)
 PACE = Pace(candidate=2.0, unit=0.1, workers=2)  # 4.4 s for a run of the full budget
 
 
@@ -58,7 +58,7 @@ def test_the_best_are_not_trained_again_where_that_takes_more_than_a_quarter() -
 
 
 def test_of_many_rounds_there_are_as_many_as_fit() -> None:
-    rounds = ENDING._replace(reranked=40, least=16)
+    rounds = ENDING._replace(rounds=[(16, 40), (24, 40)])
     whole, part, none = (plan(rounds, PACE, left=s, total=s) for s in (400.0, 200.0, 100.0))
     assert (whole.rerank, part.rerank, none.rerank) == (True, True, False)
     assert whole.seconds == pytest.approx(20 * 4.4 + 20 * 4.4)
@@ -67,7 +67,8 @@ def test_of_many_rounds_there_are_as_many_as_fit() -> None:
 
 
 def test_what_nobody_asked_for_takes_no_time() -> None:
-    planned = plan(Ending(40, reranked=0, least=0, tested=4, runs=0), PACE, left=100.0, total=100.0)
+    nothing = Ending(rounds=[], budget=40, tested=4, runs=0)
+    planned = plan(nothing, PACE, left=100.0, total=100.0)
     assert planned == Plan(100, False, 0, 0.0)
 
 
@@ -100,10 +101,10 @@ def test_the_pace_is_the_baselines_until_candidates_have_ended() -> None:
     timed = schedule(Clock())
     timed.ended(20, 9.0, failed=False, first=True, proposed=False)  # it loaded the data, too
     timed.ended(20, 2.0, failed=False, first=True, proposed=False)
-    assert timed.pace(2) == (2.0, pytest.approx(0.1), 2)
+    assert timed.pace(2) == (2.0, pytest.approx(0.1), 2, 1)
     timed.ended(20, 5.0, failed=False, proposed=True)
     timed.ended(20, 1.0, failed=True, proposed=True)  # early: it says nothing of a whole run
-    assert timed.pace(2) == (pytest.approx(3.0), pytest.approx(0.25), 2)
+    assert timed.pace(2) == (pytest.approx(3.0), pytest.approx(0.25), 2, 1)
 
 
 def test_the_pace_follows_a_machine_that_becomes_slow() -> None:
@@ -120,7 +121,7 @@ def test_runs_of_the_ending_say_how_long_it_takes_and_not_what_a_candidate_does(
     timed = schedule(Clock())
     timed.ended(20, 2.0, failed=False, proposed=True)
     timed.ended(40, 20.0, failed=False, proposed=False)
-    assert timed.pace(2) == (pytest.approx(2.0), pytest.approx(0.3), 2)
+    assert timed.pace(2) == (pytest.approx(2.0), pytest.approx(0.3), 2, 1)
 
 
 def test_a_few_slow_runs_are_a_warning_and_a_few_fast_ones_are_none() -> None:
@@ -136,11 +137,32 @@ def test_a_run_fits_if_it_ends_in_time_with_what_must_follow() -> None:
     timed = schedule(clock)
     timed.ended(20, 20.0, failed=False, proposed=True)
     clock.now += 500
-    assert timed.fits(40, 2)  # 44 s
-    assert timed.fits(40, 2, reserve=55)
-    assert not timed.fits(40, 2, reserve=60)
-    assert not timed.fits(200, 2)
+    assert timed.fits(40, 2, beside=0)  # 44 s
+    assert timed.fits(40, 2, beside=9, reserve=55)
+    assert not timed.fits(40, 2, beside=9, reserve=60)
+    assert not timed.fits(200, 2, beside=0)
+
+
+def test_beside_few_others_on_a_gpu_a_run_takes_less() -> None:
+    shared = PACE._replace(workers=4, sharing=4)
+    alone, two, four = (took(runs, 40, shared) for runs in (1, 2, 4))
+    assert four == took(4, 40, PACE._replace(workers=4)) == pytest.approx(4.4)
+    assert two / alone == pytest.approx(2.5 / 1.5)
+    assert four / alone == pytest.approx(3.0)
+    assert took(6, 40, shared) == pytest.approx(four + two)
+    on_two = PACE._replace(workers=8, sharing=4)  # GPUs
+    assert took(2, 40, on_two) == pytest.approx(alone)
+    assert took(3, 40, on_two) == pytest.approx(two)
+
+
+def test_a_late_run_fits_where_it_has_a_gpu_for_itself() -> None:
+    clock = Clock()
+    timed = schedule(clock, sharing=4)
+    timed.ended(20, 20.0, failed=False, proposed=True)
+    clock.now += 580  # a run of the full budget takes 44 s beside three, a third of it alone
+    assert timed.fits(40, 4, beside=0)
+    assert not timed.fits(40, 4, beside=3)
 
 
 def test_before_anything_has_ended_the_first_runs_may_begin() -> None:
-    assert schedule(Clock()).fits(20, 0)
+    assert schedule(Clock()).fits(20, 0, beside=0)

@@ -57,9 +57,31 @@ class Simulated:
         if until > self.stop_after:
             raise KeyboardInterrupt
         self.now = until
-        early = job.stage in PROPOSED and job.seed % 5 == 0
-        result = stamped(failed("diverged", ""), 1.0, "x") if early else instant(job)
-        return [(job, result | {"seconds": took})]
+        return [(job, came_of(job) | {"seconds": took})]
+
+
+class OneGpu(Simulated):
+    """Workers that share a GPU: each run goes on the faster, the fewer there are."""
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        self._jobs += [(self.takes(job, self.now), job.run, job, self.now) for job in jobs]
+
+    def wait(self, seconds: float) -> list[tuple[Job, Result]]:
+        slowed = (len(self._jobs) + 0.5) / 1.5
+        first = min(self._jobs)
+        work, _, job, began = first
+        self._jobs.remove(first)
+        self._jobs = [(left - work, *rest) for left, *rest in self._jobs]
+        self.now += work * slowed
+        return [(job, came_of(job) | {"seconds": self.now - began})]
+
+
+def came_of(job: Job) -> Result:
+    return stamped(failed("diverged", ""), 1.0, "x") if fails(job) else instant(job)
+
+
+def fails(job: Job) -> bool:
+    return job.stage in PROPOSED and job.seed % 5 == 0
 
 
 class Listening(Telling):
@@ -73,8 +95,7 @@ class Listening(Telling):
 
 def steady(job: Job, now: float) -> float:
     """Five seconds a unit, a tenth more or less; a failure takes a tenth."""
-    early = job.stage in PROPOSED and job.seed % 5 == 0
-    return 5.0 * job.budget * Random(job.seed).uniform(0.9, 1.1) * (0.1 if early else 1.0)
+    return 5.0 * job.budget * Random(job.seed).uniform(0.9, 1.1) * (0.1 if fails(job) else 1.0)
 
 
 def slowing(job: Job, now: float) -> float:
@@ -82,11 +103,16 @@ def slowing(job: Job, now: float) -> float:
     return steady(job, now) * (3 if now > 300 else 1)
 
 
-def searched(study: Study, engine: Simulated, effort: Callable[[int], float] = float) -> Listening:
+def searched(
+    study: Study,
+    engine: Simulated,
+    effort: Callable[[int], float] = float,
+    sharing: int = 1,
+) -> Listening:
     watch = Listening()
     began, engine.now = engine.now, engine.now + STARTING
     running = Runner(study, engine, watch, Stop())
-    Search(study, running, Limited(study, running, began, engine.clock, effort)).run()
+    Search(study, running, Limited(study, running, began, engine.clock, effort, sharing)).run()
     return watch
 
 
@@ -140,6 +166,37 @@ def test_cheap_candidates_take_no_time_from_dear_rounds_if_that_is_told(
         assert engine.now <= 600
         assert study.settings.rerank is told
         assert (len(study.runs("rerank")) == 20) is told
+
+
+@pytest.mark.parametrize("minutes", [8, 12, 20])
+def test_rounds_of_few_runs_are_planned_as_short_as_they_are_on_a_gpu(
+    path: Path, minutes: float
+) -> None:
+    def planned(name: str, sharing: int) -> tuple[float, int]:
+        given = TIMED | {"minutes": minutes, "runs": 0, "rounds": "8@2,2,1,1,1"}
+        with created(path.with_name(name), **given) as study:
+            engine = OneGpu(8, steady)
+            searched(study, engine, sharing=sharing)
+            assert len(study.runs("rerank")) == 13
+            return engine.now, len(study.trials())
+
+    (seconds, tried), (_, fewer) = planned("told.study", 8), planned("untold.study", 1)
+    assert 0.9 * 60 * minutes <= seconds <= 60 * minutes
+    assert tried > fewer + 10  # which left two minutes unused
+
+
+@pytest.mark.parametrize("minutes", [8, 12, 20])
+def test_on_a_gpu_as_many_tests_are_begun_at_once_as_end_in_time(
+    path: Path, minutes: float
+) -> None:
+    with created(path, minutes=minutes, runs=4, rounds="8@2,2,1,1,1", **TIMED) as study:
+        engine = OneGpu(8, steady)
+        searched(study, engine, sharing=8)
+        assert 0.9 * 60 * minutes <= engine.now <= 60 * minutes
+        assert [len(scores) for scores in study.scores("test").values()] == [
+            study.settings.runs
+        ] * 4
+        assert study.settings.runs
 
 
 def test_rounds_for_which_there_is_no_time_are_left_out_and_come_later(path: Path) -> None:
