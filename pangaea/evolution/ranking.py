@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from operator import attrgetter
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pangaea.evolution.trials import Trial
 from pangaea.functions.equivalence import fingerprint
 
+Name = TypeVar("Name")
 _FEW = 4  # times as many as are wanted, for some are equivalent
 
 
@@ -73,10 +74,10 @@ def runs_of(rounds: Iterable[Round], budget: int) -> int:
     return sum(each.budget == budget for each in rounds)
 
 
-def pareto(scores: Mapping[str, Sequence[float]]) -> list[str]:
+def pareto(scores: Mapping[Name, Sequence[float]]) -> list[Name]:
     """The names that no other one dominates: as good everywhere and better somewhere."""
 
-    def dominated(name: str) -> bool:
+    def dominated(name: Name) -> bool:
         mine = scores[name]
         return any(
             all(a >= b for a, b in zip(others, mine, strict=True)) and tuple(others) != tuple(mine)

@@ -172,18 +172,20 @@ def tested(study: Snapshot) -> list[Row]:
 
 def general(study: Snapshot) -> list[Row]:
     """Of a study of general functions: each function's mean score and failures on every task."""
-    runs: dict[str, dict[str, list[float | None]]] = {}
+    runs: dict[tuple[str, str | None], dict[str, list[float | None]]] = {}
     for run in study.runs(GENERAL.name):
-        runs.setdefault(run["function"], {}).setdefault(run["task"], []).append(run["score"])
+        by_task = runs.setdefault((run["function"], run["scope"]), {})
+        by_task.setdefault(run["task"], []).append(run["score"])
     rows = [
         {
             "function": text,
-            "readable": texts.short(text),
+            "scope": scope,
+            "readable": texts.scoped(text, scope),
             "scores": {task: _mean(study, task, scores) for task, scores in by_task.items()},
             "runs": sum(map(len, by_task.values())),
             "failures": sum(scores.count(None) for scores in by_task.values()),
         }
-        for text, by_task in runs.items()
+        for (text, scope), by_task in runs.items()
     ]
     task = study.settings.task  # the first
 

@@ -41,6 +41,11 @@ def short(text: str) -> str:
         return inert(text)
 
 
+def scoped(text: str, scope: str | None) -> str:
+    """The function as people read it, with the scope of its parameters if it is not the usual."""
+    return short(text) if scope in (None, "channel") else f"{short(text)} per {inert(scope)}"
+
+
 def latex(text: str) -> str:
     """The function in LaTeX; nothing for a text that is none."""
     return _written(text)[1]

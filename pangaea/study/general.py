@@ -29,6 +29,7 @@ from pangaea.workers.judge import Judge
 from pangaea.workers.judge import judge as train_and_judge
 from pangaea.workers.place import Place
 
+_USUAL = "channel"  # the scope of a function if nobody says
 _PLACE = {field.name for field in fields(Place)}
 
 
@@ -37,6 +38,10 @@ class _Member(NamedTuple):
 
     function: str
     scope: str | None
+
+    @property
+    def mark(self) -> str:
+        return fingerprint(parse(self.function))
 
 
 def general(
@@ -83,12 +88,11 @@ def general(
                 _wanted(name, task, member, seed)
                 for name, task in on.items()
                 for member in pool
-                for seed in own_seeds(0, f"{name}/{member.function}", runs)
+                for seed in own_seeds(0, _what(name, member), runs)
             ]
         )
         rows = _rows(_scores(study, on), on, taken)
-        scopes = {member.function: member.scope for member in pool}
-        members = [_Member(r["function"], scopes[r["function"]]) for r in rows if r["general"]]
+        members = [_Member(row["function"], row["scope"]) for row in rows if row["general"]]
         all_runs.complete(_tests(members, on, tests))
         all_runs.clear()
         return _with_tests(rows, study, on)
@@ -115,13 +119,18 @@ def _wanted(name: str, task: Task, member: _Member, seed: int, stage: Stage = GE
     )
 
 
+def _what(name: str, member: _Member) -> str:
+    """What runs have in common that differ in their seed alone."""
+    return "/".join((name, member.function, *([] if member.scope is None else [member.scope])))
+
+
 def _tests(members: Sequence[_Member], on: Mapping[str, Task], tests: int) -> list[Wanted]:
     """The general functions and the baseline on every task, with seeds of their own."""
     return [
         _wanted(name, task, member, seed, TEST)
         for name, task in on.items()
         for member in (_Member(task.baseline, None), *members)
-        for seed in own_seeds(0, f"test/{name}/{member.function}", tests)
+        for seed in own_seeds(0, f"test/{_what(name, member)}", tests)
         if members
     ]
 
@@ -129,12 +138,13 @@ def _tests(members: Sequence[_Member], on: Mapping[str, Task], tests: int) -> li
 def _with_tests(
     rows: list[dict[str, Any]], study: Study, on: Mapping[str, Task]
 ) -> list[dict[str, Any]]:
-    scores: dict[tuple[str, str], list[float | None]] = {}
-    for run in study.runs(TEST.name):
-        scores.setdefault((run["function"], run["task"]), []).append(run["score"])
-    reference = {name: scores.get((task.baseline, name), []) for name, task in on.items()}
+    tests = _runs(study, TEST)
+    reference = {
+        name: tests.get(_Member(task.baseline, None), {}).get(name, []) for name, task in on.items()
+    }
     for row in rows:
-        tested = {name: scores.get((row["function"], name), []) for name in on}
+        scores = tests.get(_Member(row["function"], row["scope"]), {})
+        tested = {name: scores.get(name, []) for name in on}
         known = row["general"] and any(tested.values())
         row |= {"test": tested if known else None, "reference": reference if known else None}
     return rows
@@ -143,9 +153,10 @@ def _with_tests(
 def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], dict[str, str]]:
     """The top tens together, no two equivalent; the marks of those already chosen; the tasks.
 
-    These are names, each with a study that searched on it.
+    These are names, each with a study that searched on it. Per layer a function is another one than
+    per channel.
     """
-    pool: dict[str, _Member] = {}
+    pool: dict[tuple[str, str], _Member] = {}
     taken: set[str] = set()
     tasks: dict[str, str] = {}
     for path in studies:
@@ -153,7 +164,7 @@ def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], dict[
             tasks.setdefault(study.settings.task, str(path))
             for trial in top(study.trials(), BEST):
                 member = _Member(trial.text, study.settings.scope)
-                pool.setdefault(fingerprint(trial.function), member)
+                pool.setdefault((member.mark, member.scope or _USUAL), member)
             taken |= {fingerprint(parse(row["function"])) for row in study.best(TESTED)}
     if not pool:
         raise PangaeaError("these studies have no function that could be trained")
@@ -170,26 +181,30 @@ def _kept(path: Path, name: str, task: Task) -> Study:
     return Study.create(path, settings({"task": name}, task), task.about())
 
 
-def _scores(study: Study, on: Mapping[str, Task]) -> dict[str, dict[str, float]]:
+def _runs(study: Study, stage: Stage) -> dict[_Member, dict[str, list[float | None]]]:
+    """The scores of a stage's runs by function and task."""
+    scores: dict[_Member, dict[str, list[float | None]]] = {}
+    for run in study.runs(stage.name):
+        by_task = scores.setdefault(_Member(run["function"], run["scope"]), {})
+        by_task.setdefault(run["task"], []).append(run["score"])
+    return scores
+
+
+def _scores(study: Study, on: Mapping[str, Task]) -> dict[_Member, dict[str, float]]:
     """By function and task, the mean validation score."""
-    runs: dict[str, dict[str, list[float | None]]] = {}
-    for run in study.runs(GENERAL.name):
-        if run["task"] in on:
-            by_task = runs.setdefault(run["function"], {})
-            by_task.setdefault(run["task"], []).append(run["score"])
     return {
-        function: {name: fmean(task.goal.worths(by_task[name])) for name, task in on.items()}
-        for function, by_task in runs.items()
-        if by_task.keys() == on.keys()
+        member: {name: fmean(task.goal.worths(by_task[name])) for name, task in on.items()}
+        for member, by_task in _runs(study, GENERAL).items()
+        if by_task.keys() >= on.keys()
     }
 
 
 def _rows(
-    scores: dict[str, dict[str, float]], on: Mapping[str, Task], taken: set[str]
+    scores: dict[_Member, dict[str, float]], on: Mapping[str, Task], taken: set[str]
 ) -> list[dict[str, Any]]:
     oriented = {
-        function: [task.goal.oriented(by_task[name]) for name, task in on.items()]
-        for function, by_task in scores.items()
+        member: [task.goal.oriented(by_task[name]) for name, task in on.items()]
+        for member, by_task in scores.items()
     }
     baselines = {
         fingerprint(parse(figure.function))
@@ -198,34 +213,34 @@ def _rows(
     } | {fingerprint(parse(t.baseline)) for t in on.values() if t.baseline not in LEARNABLE}
     best = set(pareto(oriented))
     rows = []
-    for function, by_task in scores.items():
-        mark = fingerprint(parse(function))
+    order = _comparable(oriented, on)
+    for member in sorted(scores, key=lambda member: -fmean(order[member])):
         reasons = {
-            "dominated": function not in best,
-            "a baseline": mark in baselines,
-            "already chosen": mark in taken,
+            "dominated": member not in best,
+            "a baseline": member.mark in baselines,
+            "already chosen": member.mark in taken,
         }
         discarded = next((reason for reason, holds in reasons.items() if holds), None)
         rows.append(
             {
-                "function": function,
-                "scores": by_task,
+                "function": member.function,
+                "scope": member.scope,
+                "scores": scores[member],
                 "general": discarded is None,
                 "discarded": discarded,
             }
         )
-    order = _comparable(oriented, on)
-    return sorted(rows, key=lambda row: (not row["general"], -fmean(order[row["function"]])))
+    return sorted(rows, key=lambda row: not row["general"])
 
 
 def _comparable(
-    oriented: dict[str, list[float]], on: Mapping[str, Task]
-) -> Mapping[str, Sequence[float]]:
+    oriented: dict[_Member, list[float]], on: Mapping[str, Task]
+) -> Mapping[_Member, Sequence[float]]:
     """Scores that can be averaged: as they are for one goal, as ranks for goals that differ."""
     if len({(task.goal.label(), task.goal.maximised) for task in on.values()}) == 1:
         return oriented
     columns = [sorted(column) for column in zip(*oriented.values(), strict=True)]
     return {
-        function: [column.index(score) for column, score in zip(columns, scores, strict=True)]
-        for function, scores in oriented.items()
+        member: [column.index(score) for column, score in zip(columns, scores, strict=True)]
+        for member, scores in oriented.items()
     }

@@ -9,6 +9,8 @@ import pytest
 import pangaea as pg
 from pangaea.errors import PangaeaError
 from pangaea.functions.parser import parse
+from pangaea.report import findings
+from pangaea.report.records import opened
 from pangaea.study.general import general
 from pangaea.study.study import Study
 from pangaea.tasks.classification import Classification
@@ -178,6 +180,38 @@ def test_in_the_end_the_general_ones_are_tested_beside_each_task_s_baseline(
             assert row["reference"].keys() == {*TASKS}
     again = general([study], TASKS, out=out, tests=3, workers=0, judge=_never)
     assert again == rows
+
+
+def test_a_function_that_was_found_with_two_scopes_is_judged_and_tested_with_both(
+    tmp_path: Path,
+) -> None:
+    first = {"tanh(swish(x))": (80, 0, 0), "erf(alpha*softplus(x))": (70, 0, 0)}
+    fillers = {"sinh(x)": (79, 0, 0), "erf(x)": (78, 0, 0), "atan(x)": (77, 0, 0)}
+    studies = [
+        recorded(tmp_path / "a.study", first | fillers),
+        recorded(tmp_path / "b.study", fillers | {"erf(softplus(x)*alpha)": (9, 0, 0)}),
+        recorded(tmp_path / "c.study", first | fillers, scope="channel"),
+        recorded(tmp_path / "d.study", first | fillers, scope="layer"),
+    ]
+    jobs: list[Job] = []
+
+    def by_scope(job: Job) -> Result:
+        jobs.append(job)
+        best = job.function == "erf(alpha*softplus(x))"
+        return {"score": (60.0 if job.scope else 50.0) + (best and (job.task == "mnist1d"))}
+
+    out = tmp_path / "g.study"
+    rows = general(studies, TASKS, out=out, workers=0, runs=1, tests=2, judge=by_scope)
+    judged = {(job.function, job.scope) for job in jobs if job.stage == "general"}
+    assert judged == {(str(parse(f)), scope) for f in first | fillers for scope in (None, "layer")}
+    (best,) = (row for row in rows if row["general"])
+    assert (best["function"], best["scope"]) == ("erf(alpha*softplus(x))", "layer")
+    assert best["test"]["mnist1d"] == [61.0, 61.0]
+    other = next(r for r in rows if r["function"] == best["function"] and r["scope"] is None)
+    assert (other["scores"]["mnist1d"], other["discarded"]) == (51.0, "dominated")
+    assert [*findings.general(opened(out))[0].values()][:3] == [
+        *("erf(alpha*softplus(x))", "layer", "erf(α·softplus(x)) per layer")
+    ]
 
 
 def _never(job: Job) -> Result:

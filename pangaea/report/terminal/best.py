@@ -52,7 +52,7 @@ def general_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
     tasks = list(dict.fromkeys(task for row in rows for task in row["scores"]))
     lines = [
         Line(
-            texts.short(row["function"]),
+            texts.scoped(row["function"], row["scope"]),
             [*(bare(goals.get(task), row["scores"].get(task)) for task in tasks), _mark(row)],
             bold=len(tasks) if row.get("general") else None,
         )
@@ -72,7 +72,7 @@ def tested_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
             scores = row["test"][task]
             p = welch(goal, scores, reference[task])
             cells.append(f"{spread(goal, scores)} {stars(p)}".rstrip())
-        lines.append(Line(texts.short(row["function"]), cells))
+        lines.append(Line(texts.scoped(row["function"], row["scope"]), cells))
     return Functions([*map(texts.inert, goals)], lines)
 
 
