@@ -217,13 +217,12 @@ def test_general_functions_are_shown_by_task(paths: dict[str, Path]) -> None:
         head, *lines = shown(best.table(study)).splitlines()
     assert head.split() == ["function", "mnist1d", "other.py:task"]
     assert sorted(line.split()[0] for line in lines) == ["elu(α·x)", "swish(x)", "tanh(x)"]
-    judged = [
-        {"function": "tanh(x)", "scores": {"a": 1.0}, "general": True, "discarded": None},
-        {"function": "elu(x)", "scores": {"a": 2.0}, "general": False, "discarded": "dominated"},
-    ]
+    first = {"function": "tanh(x)", "scope": "layer", "scores": {"a": 1.0}, "general": True}
+    other = {"function": "elu(x)", "scope": None, "scores": {"a": 2.0}, "general": False}
+    judged = [first, other | {"discarded": "dominated"}]
     text = shown(best.general_table(judged, {"a": ACCURACY}))
-    assert "1.00" in text
-    assert "dominated" in text
+    assert re.search(r"tanh\(x\) per layer +1.00 +general", text)
+    assert re.search(r"elu\(x\) +2.00 +dominated", text)
 
 
 def test_rounds_with_budgets_have_a_column_of_their_own(path: Path, tmp_path: Path) -> None:
