@@ -1,24 +1,23 @@
 """A study: one search with its settings, every candidate, run and result, in one file."""
 
-import gc
 import json
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pangaea.evolution.ranking import top
-from pangaea.evolution.trials import Measured, Trial, mean_score
-from pangaea.study import file, schema
+from pangaea.evolution.trials import Trial
+from pangaea.study import candidates, file, schema
 from pangaea.study.about import about as read_about
 from pangaea.study.about import plain, versions
 from pangaea.study.lock import Lock
 from pangaea.study.saving import lost, overwritten
 from pangaea.study.settings import Settings
-from pangaea.study.stages import BASELINE, PROPOSED, RERANK, SEARCH, TEST, TESTED
+from pangaea.study.stages import BASELINE, RERANK, SEARCH, TEST, TESTED
 from pangaea.study.standing import standing
 from pangaea.tasks.goal import Goal
 from pangaea.workers.curves import Curves
@@ -31,7 +30,6 @@ _RESULT = (
     *("device", "worker", "started", "finished"),
 )
 _INSERT_RESULT = f"insert into results (run, {', '.join(_RESULT)}) values (?{', ?' * len(_RESULT)})"
-_PROPOSED = f"stage in ({', '.join(map(repr, PROPOSED))})"
 _ENDED = (
     "select r.*, position, score, failure, detail, seconds, measured, peak_memory, device, worker,"
     " started, finished from results join runs r using (run)"
@@ -221,28 +219,9 @@ class Study:
         """The candidates that have a result, in the order in which their first ones came."""
         ((last,),) = self._rows("select max(position) from results")
         if self._trials is None or self._trials[0] != last:
-            self._trials = last, self._read_trials()
+            with file.sentences(self.path):
+                self._trials = last, candidates.trials(self._connection, self.goal)
         return list(self._trials[1])
-
-    def _read_trials(self) -> list[Trial]:
-        oriented = "score" if self.goal.oriented(1.0) > 0 else "-score"
-        query = (
-            f"select number, c.function, parent, budget, {oriented}, seconds, failure"
-            " from results join runs using (run) join candidates c on number = candidate"
-            f" where {_PROPOSED} order by position"
-        )
-        with file.sentences(self.path), _no_garbage():
-            rows = self._connection.execute(query).fetchall()
-            new = tuple.__new__  # their own way takes half as long again
-            trials = [
-                new(
-                    Trial,
-                    (number, text, parent, (new(Measured, (budget, score)),), score, cost, why),
-                )
-                for number, text, parent, budget, score, cost, why in rows
-            ]
-            several = len({trial.number for trial in trials}) < len(trials)
-            return _together(trials) if several else trials
 
     def asked(self, stages: Sequence[str]) -> int:
         """How many runs of these stages there are, with and without a result."""
@@ -253,7 +232,7 @@ class Study:
     def repeats(self, candidate: int, budget: int) -> int:
         """How many runs of a candidate were asked for with a budget."""
         query = "select count(*) from runs where candidate = ? and budget = ?"
-        ((count,),) = self._rows(f"{query} and {_PROPOSED}", candidate, budget)
+        ((count,),) = self._rows(f"{query} and {candidates.PROPOSED_RUNS}", candidate, budget)
         return int(count)
 
     def pending(self, stages: Sequence[str]) -> list[Run]:
@@ -275,7 +254,8 @@ class Study:
         """The parents of the candidates that wait for their first result."""
         rows = self._rows(
             "select number, parent from candidates where number not in"
-            f" (select candidate from results join runs using (run) where {_PROPOSED})"
+            " (select candidate from results join runs using (run)"
+            f" where {candidates.PROPOSED_RUNS})"
         )
         return dict(rows)
 
@@ -285,34 +265,7 @@ class Study:
         `score` is the mean at the largest budget that gave one; a candidate that waits for its
         first result, or whose runs all failed, has none. The rest is of the last run.
         """
-        rows = self._dicts(
-            "select number, c.function, parent, mutation, proposed, budget, seed, run, position,"
-            " score, failure, detail, seconds, peak_memory, device, worker, started, finished"
-            f" from candidates c left join runs r on r.candidate = number and {_PROPOSED}"
-            " left join results using (run) order by number, position"
-        )
-        table: dict[int, dict[str, Any]] = {}
-        several: dict[int, list[dict[str, Any]]] = {}
-        for row in rows:
-            number = row["number"]
-            if number in table:
-                several.setdefault(number, [table[number]]).append(row)
-            table[number] = row
-            row["runs"] = int(row["position"] is not None)
-        for number, runs in several.items():
-            table[number] = self._together(runs)
-        return list(table.values())
-
-    def _together(self, runs: list[dict[str, Any]]) -> dict[str, Any]:
-        """One row for a candidate of several runs; those without a result come first in SQL."""
-        ended = [run for run in runs if run["position"] is not None]
-        measured = tuple(Measured(run["budget"], run["score"]) for run in ended)
-        score = mean_score(measured)
-        last = (ended or runs)[-1]
-        why = {name: last[name] if score is None else None for name in ("failure", "detail")}
-        first = {"position": ended[0]["position"]} if ended else {}
-        seconds = {"seconds": sum(run["seconds"] for run in ended)} if ended else {}
-        return last | first | seconds | why | {"score": score, "runs": len(ended)}
+        return candidates.one_row_each(self._dicts(candidates.TABLE))
 
     def runs(self, stage: str | None = None) -> list[dict[str, Any]]:
         """The runs that have ended, of one stage or of all, in the order in which they did."""
@@ -388,7 +341,8 @@ class Study:
     def failures(self) -> dict[str, int]:
         """How many of the search's runs failed, by reason."""
         rows = self._rows(
-            f"select failure, count(*) from results join runs using (run) where {_PROPOSED}"
+            "select failure, count(*) from results join runs using (run)"
+            f" where {candidates.PROPOSED_RUNS}"
             " and failure is not null group by failure order by count(*) desc, failure"
         )
         return dict(rows)
@@ -397,33 +351,6 @@ class Study:
         """The best functions, no two equivalent, in their final order."""
         with schema.functions_of(self.path):
             return standing(self, top(self.trials(), max(count, self.settings.contenders)))[:count]
-
-
-def _together(trials: Iterable[Trial]) -> list[Trial]:
-    """One trial for each candidate, out of trials of one run each."""
-    whole: dict[int, Trial] = {}
-    for trial in trials:
-        number = trial.number
-        if number in whole:
-            whole[number] = whole[number].after(trial.runs[0], trial.cost, trial.failure)
-        else:
-            whole[number] = trial
-    return list(whole.values())
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Nothing made inside is garbage: looking for some takes a third of opening a large study."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():  # to the oldest objects, or all of it is looked through now
-            gc.freeze()
-            gc.unfreeze()
-        if was:
-            gc.enable()
 
 
 def open_study(path: Path | str) -> Study:
