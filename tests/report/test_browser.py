@@ -226,6 +226,15 @@ def test_hovering_over_a_candidate_shows_its_formula(report: Path, look: Look) -
     assert re.search(r"candidate \d+: \d+\.\d\d%, \S+ s", label.text_content())
 
 
+def test_a_figure_offers_nothing_that_sends_it_elsewhere(report: Path, look: Look) -> None:
+    offers = look(report).evaluate(
+        "[...document.querySelectorAll('.modebar-btn')].map(b => b.dataset.title)"
+    )
+    assert {*offers} == {
+        *("Download plot as a PNG", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes")
+    }
+
+
 @pytest.mark.parametrize(
     "kind", ["running", "empty", "failed", "minimised", "several", "general", "earlier"]
 )

@@ -18,9 +18,14 @@ const touch = matchMedia("(pointer: coarse)").matches;
 const OPTIONS = {
   responsive: true,
   displaylogo: false,
+  showSendToCloud: false, // what a study holds stays on its machine
+  plotlyServerURL: "",
   displayModeBar: touch ? false : "hover",
   modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
 };
+
+// Plotly takes a transparent paper for a black one: a dark bar over what is drawn.
+const MODEBAR = { bgcolor: "#0000", color: "#8889", activecolor: "#888" };
 
 function draw(place, specs) {
   while (place.children.length > specs.length) {
@@ -75,6 +80,7 @@ function suited(spec, plot) {
   delete layout.height; // a figure fills its place, whatever becomes of the window
   layout.template = dark.matches && !state.printing ? page.dark : page.light;
   layout.margin = { t: 12, ...layout.margin };
+  layout.modebar = MODEBAR;
   if (state.printing) layout.width = plot.clientWidth; // paper does not wait for a resize
   layout.uirevision = state.study; // what a person zoomed into stays when new data comes
   if (touch) layout.dragmode = false; // a finger scrolls the page
