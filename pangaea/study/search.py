@@ -227,7 +227,7 @@ class Search:
                 for text, number in functions.items()
             ],
             self.time.ended,
-            partial(self.time.fits, stage),
+            partial(self.time.fits, stage, len(functions)),
             **shown,
         )
         self.time.judged(stage, functions, runs, budget)

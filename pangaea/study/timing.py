@@ -46,7 +46,7 @@ class Unlimited:
     def searched(self, tried: int) -> None:
         """Nothing more is proposed."""
 
-    def fits(self, stage: Stage, budget: int, running: int, left: int) -> bool:
+    def fits(self, stage: Stage, functions: int, budget: int, running: int, left: int) -> bool:
         """Is there time for the first of so many runs that are left of a stage after the search?"""
         return True
 
@@ -153,17 +153,15 @@ class Limited(Unlimited):
             rerank=settings.rerank and (begun or plan.rerank),
         )
 
-    def fits(self, stage: Stage, budget: int, running: int, left: int) -> bool:
-        """A round is begun if all of it fits; of the test, a run of each function."""
-        tests, together = 0, left
+    def fits(self, stage: Stage, functions: int, budget: int, running: int, left: int) -> bool:
+        """A run of each function is begun, if all of them fit at once."""
+        tests = 0
         if stage is RERANK:
             first = self._study.asked([RERANK.name]) < self._first
             runs = _FEWEST if first else self._schedule.plan(self._workers).runs
             tests = min(runs, self._study.settings.runs)
-        else:
-            together = (left - 1) % self._schedule.ending.tested + 1
         reserve = self._schedule.tests(tests, self._workers)
-        beside = running + together - 1
+        beside = running + (left - 1) % functions
         return self._schedule.fits(self._effort(budget), self._workers, beside, reserve)
 
     def judged(self, stage: Stage, functions: Collection[str], wanted: int, budget: int) -> None:
