@@ -197,20 +197,27 @@ def fill(
     ],
 ) -> None:
     """Make the tables in Markdown files anew, each by the command that its block names."""
-    from pangaea.paper import lines
     from pangaea.report.formats import save
     from pangaea.report.paper import filled
 
     for file in files:
-        before = file.read_text(encoding="utf-8")
-        after = filled(before, lambda name, file=file: lines.read(file.parent / name))  # type: ignore[misc]
+        try:
+            before = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PangaeaError(f"{file} cannot be read: {error}") from None
+        after = filled(before, lambda name, file=file: _runs(file.parent / name))  # type: ignore[misc]
         if after != before:
             save(file, after)
         say(f"{file}: {'made anew' if after != before else 'as it was'}")
 
 
-def _runs(path: Path, *, missing: bool) -> list[dict[str, Any]]:
+def _runs(path: Path, *, missing: bool = False) -> list[dict[str, Any]]:
     """The runs of a study or a file of lines; none if it need not be there."""
     from pangaea.paper import lines
 
-    return [] if missing and not path.exists() else lines.read(path)
+    if missing and not path.exists():
+        return []
+    runs, left_out = lines.fitting(lines.read(path))
+    for why, count in left_out.items():
+        typer.echo(f"left out: {count} ({why})", err=True)
+    return runs

@@ -1,8 +1,9 @@
 """One study for all of the paper's runs, and what other files add to it."""
 
+import json
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +13,11 @@ from pangaea.paper import lines
 from pangaea.paper.lines import Line
 from pangaea.study.settings import settings
 from pangaea.study.stages import GENERAL, PAPER
-from pangaea.study.study import Study, Wanted
+from pangaea.study.study import Run, Study, Wanted
 from pangaea.tasks.finding import task as find_task
 
 STUDY = "paper.study"
+_ORIGIN = ("command", "commit", "versions")
 _TASK = "wrn-10-4/cifar100"  # the one that the study names; its runs are of many
 
 
@@ -56,47 +58,36 @@ def add(others: Iterable[Path | str], study: Path | str = STUDY) -> Added:
     return Added(added, there, dict(why))
 
 
-def _take(study: Study, runs: Iterable[Line], curves: Callable[[Line], Any]) -> Added:
+def _take(study: Study, runs: Sequence[Line], curves: Callable[[Line], Any]) -> Added:
     known = {lines.identity(run) for run in lines.of_study(study)}
-    why: Counter[str] = Counter()
-    added = there = 0
-    tasks: set[str] = set()
+    new = [run for run in runs if lines.identity(run) not in known]
+    fit, left_out = lines.fitting(new)
+    waiting = {run.wanted: run for run in study.pending([PAPER.name])}
+    # Runs of one source together: each change of it is noted.
     with study.transaction():
-        for run in runs:
-            mark = lines.identity(run)
-            if mark in known:
-                there += 1
-            elif (reason := lines.misfit(run)) is not None:
-                why[reason] += 1
-            else:
-                known.add(mark)
-                _record(study, run | {"curves": curves(run)})
-                tasks.add(run["task"])
-                added += 1
-    study.know({name: find_task(name).goal for name in tasks})
-    return Added(added, there, dict(why))
+        for run in sorted(fit, key=lambda run: json.dumps([run[name] for name in _ORIGIN])):
+            _record(study, run | {"curves": curves(run)}, waiting)
+    study.know({name: find_task(name).goal for name in {run["task"] for run in fit}})
+    return Added(len(fit), len(runs) - len(new), left_out)
 
 
-def _record(study: Study, run: Line) -> None:
+def _record(study: Study, run: Line, waiting: dict[Wanted, Run]) -> None:
+    """As a run of its own, or as the result of the one that waits for it here."""
     recipes = {lines.recipe_key(run["task"], run["budget"]): run["recipe"]}
-    begin(study, {n: run[n] for n in ("command", "commit", "versions")} | {"recipes": recipes})
+    begin(study, {name: run[name] for name in _ORIGIN} | {"recipes": recipes})
     asked = {name: run[name] for name in lines.ASKED}
     wanted = Wanted(stage=PAPER.name, candidate=None, **asked)
     result = {name: value for name, value in run.items() if name not in asked}
-    finished = result["finished"] or 0.0
-    study.record(
-        study.ask(wanted).number,
-        result | {"finished": finished, "seconds": result["seconds"] or 0.0},
-    )
+    asked_for = waiting.pop(wanted, None) or study.ask(wanted)
+    told = {name: result[name] or 0.0 for name in ("seconds", "finished")}  # 0: nobody knows
+    study.record(asked_for.number, result | told)
 
 
 def begin(study: Study, source: Mapping[str, Any]) -> None:
     """From here on results have this source; recipes of one that is the same are joined."""
     sources = study.noted("sources", [])
     last = sources[-1] if sources else {"recipes": {}}
-    same = bool(sources) and all(
-        last.get(n) == source[n] for n in ("command", "commit", "versions")
-    )
+    same = bool(sources) and all(last.get(name) == source[name] for name in _ORIGIN)
     if same and all(last["recipes"].get(k, v) == v for k, v in source["recipes"].items()):
         sources[-1] = last | {"recipes": last["recipes"] | source["recipes"]}
     else:

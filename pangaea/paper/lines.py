@@ -6,7 +6,7 @@ came of it, and where it comes from: command, commit, versions. Files of lines c
 """
 
 import json
-import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
@@ -17,9 +17,11 @@ from typing import Any
 from pangaea.activation.names import resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
+from pangaea.study import schema
+from pangaea.study.settings import SCOPES
 from pangaea.study.stages import EVALUATION, PAPER, TEST
 from pangaea.study.study import Study
-from pangaea.tasks.finding import task as find_task
+from pangaea.tasks.finding import built_in
 from pangaea.training.recipes import Recipe
 from pangaea.workers.judge import OUTSIDE
 
@@ -27,9 +29,40 @@ Line = dict[str, Any]
 
 _TESTS = (PAPER.name, TEST.name, EVALUATION.name)
 ASKED = ("function", "task", "scope", "budget", "seed", "part")
-_KINDS = {"function": str, "task": str, "budget": int, "seed": int, "part": str}
 _CAME = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device", "finished")
 _SOURCE = ("recipe", "command", "commit", "versions")
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and len(value.encode()) <= schema.LONGEST
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < schema.HUGE
+
+
+def _whole_number(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _values(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_number, value.values()))
+
+
+# What a study can hold; a run need not have the others.
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("function", "task", "part"), _text),
+    "budget": lambda value: _whole_number(value) and value > 0,
+    "seed": _whole_number,
+}
+_OTHERS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("failure", "detail", "device", "command", "commit"), _text),
+    **dict.fromkeys(("score", "seconds", "finished"), _number),
+    **dict.fromkeys(("recipe", "versions"), lambda value: isinstance(value, dict)),
+    "scope": SCOPES.__contains__,
+    "values": _values,
+    "peak_memory": _whole_number,
+}
 
 
 def line(row: Mapping[str, Any], source: Mapping[str, Any]) -> Line:
@@ -53,24 +86,56 @@ def recipe_key(task: str, budget: int) -> str:
     return f"{task}:{budget}"
 
 
+@cache
 def trained_recipe(task: str, budget: int) -> dict[str, Any] | None:
     """How a task is trained with a budget, as plain data; None if it has no recipe of ours."""
     from pangaea.tasks.classification import Classification  # a report does not wait for torch
 
-    on = find_task(task)
+    on = built_in(task)
     if not isinstance(on, Classification):
         return None
     return dict(json.loads(json.dumps(asdict(on.recipe("full", budget)))))
 
 
 def read(path: Path | str) -> list[Line]:
-    """The test runs in a study, a file of lines, or one that `benchmarks/accuracy.py` wrote."""
+    """The runs in a study, a file of lines, or one that `benchmarks/accuracy.py` wrote; each once.
+
+    Of a study, those on test data.
+    """
     path = Path(path)
     if _is_study(path):
         with Study.open(path) as study:
-            return of_study(study)
+            return _once(of_study(study))
     text = path.read_text(encoding="utf-8", errors="replace")
-    return _of_accuracies(text, path) if path.suffix == ".json" else [*_of_text(text, path)]
+    runs = _of_accuracies(text, path) if path.suffix == ".json" else _of_text(text, path)
+    return _once(map(_settled, runs))
+
+
+def _settled(run: Line) -> Line:
+    """With the canonical text of its function; one that nobody here can read stays as it is."""
+    with suppress(PangaeaError):
+        function, scope = settled(run["function"], run["scope"])
+        return run | {"function": function, "scope": scope}
+    return run
+
+
+def _once(runs: Iterable[Line]) -> list[Line]:
+    by_identity: dict[tuple[Any, ...], Line] = {}
+    for run in runs:
+        by_identity.setdefault(identity(run), run)
+    return [*by_identity.values()]
+
+
+def fitting(runs: Iterable[Line]) -> tuple[list[Line], dict[str, int]]:
+    """Those that stand for a run of their task today; why others do not, and how many."""
+    fit: list[Line] = []
+    left_out: Counter[str] = Counter()
+    for run in runs:
+        if (why := misfit(run)) is None:
+            fit.append(run)
+        else:
+            left_out[why] += 1
+    return fit, dict(left_out)
 
 
 def _is_study(path: Path) -> bool:
@@ -135,7 +200,7 @@ def _fitting(recipe: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_text(text: str, path: Path) -> Iterator[Line]:
-    for number, part in enumerate(text.splitlines(), 1):
+    for number, part in enumerate(text.split("\n"), 1):
         if not part.strip():
             continue
         try:
@@ -153,20 +218,20 @@ def _wrong(known: Any) -> str | None:
     """Why a line is not a run; None if it is one."""
     if not isinstance(known, dict):
         return f"it has no fields, but is {known!r}"
-    for name, kind in _KINDS.items():
-        if not isinstance(known.get(name), kind):
-            return f"its {name} is {known.get(name)!r}"
-    score = known.get("score")
-    if score is None and not known.get("failure"):
-        return "it has neither a score nor a failure"
-    if score is not None and not (isinstance(score, int | float) and math.isfinite(score)):
-        return f"its score is {score!r}"
+    for name, right in (_KINDS | _OTHERS).items():
+        value = known.get(name)
+        if not right(value) and (value is not None or name in _KINDS):
+            return f"its {name} is {value!r}"
+    if (known.get("score") is None) is (known.get("failure") is None):
+        return "it has neither a score nor a failure, or both"
     return None
 
 
 def _of_accuracies(text: str, path: Path) -> list[Line]:
     with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [*_accuracies(json.loads(text))]
+        runs = [*_accuracies(json.loads(text))]
+        if not any(map(_wrong, runs)):
+            return runs
     raise PangaeaError(f"{path} is no study, no file of runs, and not of benchmarks/accuracy.py")
 
 
@@ -207,12 +272,19 @@ def _whole(recipe: Mapping[str, Any]) -> dict[str, Any]:
         return dict(recipe)
 
 
+@cache
+def _known(task: str) -> bool:
+    """Is it built in? Of another one the file would be run."""
+    with suppress(UnknownNameError):
+        return built_in(task) is not None
+    return False
+
+
 def misfit(run: Mapping[str, Any]) -> str | None:
     """Why a run stands for no run of its task today; None if it does."""
-    try:
-        today = trained_recipe(run["task"], run["budget"])
-    except UnknownNameError:
+    if not _known(run["task"]):
         return f"no task is called {run['task']}"
+    today = trained_recipe(run["task"], run["budget"])
     try:
         settled(run["function"], run["scope"])
     except PangaeaError:

@@ -90,6 +90,11 @@ class Watching(Watch):
         deadline: Deadline,
     ) -> None:
         self._told, self._log, self._source, self._deadline = told, log, source, deadline
+        if log is not None:
+            try:
+                Path(log).open("a").close()
+            except OSError as error:
+                raise PangaeaError(f"{log} cannot be written: {error.strerror}") from None
         self._void = 0  # results in a row that need not be the functions' fault
 
     def note(self, text: str) -> None:

@@ -114,6 +114,7 @@ def _facts(study: Snapshot, best: Row | None) -> Iterable[tuple[str, str]]:
         begun = [run["started"] for run in ended if run["started"] is not None]
         if begun:
             yield "wall clock", duration(last - min(begun))
-        yield "last result", moment(last)
+        if last:  # 0 is that of lines which do not say
+            yield "last result", moment(last)
     if best and (times := cost(study, best)) is not None:
         yield "training time", f"{times:.2f} × {texts.name(study.baseline)}"

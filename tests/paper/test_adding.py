@@ -124,23 +124,78 @@ def test_a_function_that_nobody_here_can_read_is_left_out(tmp_path: Path) -> Non
     ("text", "why"),
     [
         ("3", "it has no fields, but is 3"),
-        ("{}", "its function is None"),
-        ('{"function": "x", "task": ["t"]}', r"its task is \['t'\]"),
-        ('{"function": "x", "task": "t", "budget": "2"}', "its budget is '2'"),
+        ('{"function": null}', "its function is None"),
+        ('{"task": ["t"]}', r"its task is \['t'\]"),
+        ('{"budget": "2"}', "its budget is '2'"),
+        ('{"budget": 0}', "its budget is 0"),
+        ('{"seed": 1e30}', r"its seed is 1e\+30"),
+        ('{"seed": 9223372036854775808}', "its seed is 9223372036854775808"),
+        ('{"scope": "planet"}', "its scope is 'planet'"),
         ('{"score": "71.9"}', "its score is '71.9'"),
         ('{"score": NaN}', "its score is nan"),
         ('{"score": null}', "it has neither a score nor a failure"),
+        ('{"failure": "diverged"}', "it has neither a score nor a failure, or both"),
+        ('{"finished": "2026-11-16"}', "its finished is '2026-11-16'"),
+        ('{"values": [1]}', r"its values is \[1\]"),
+        ('{"values": {"validation": "70"}}', "its values is"),
+        ('{"recipe": "abc"}', "its recipe is 'abc'"),
     ],
 )
 def test_a_line_that_is_not_a_run_is_named(tmp_path: Path, text: str, why: str) -> None:
-    whole = {"function": "x", "task": "t", "budget": 2, "seed": 1, "part": "test"}
     row = json.loads(text)
-    if isinstance(row, dict) and "score" in row:
-        row |= whole
+    if isinstance(row, dict):
+        whole = {"function": "x", "task": "t", "budget": 2, "seed": 1, "part": "test", "score": 1.0}
+        row = whole | row
     (tmp_path / "odd.jsonl").write_text(f"\n{json.dumps(row)}\n")
     with pytest.raises(PangaeaError, match=f"odd.jsonl, line 2, is not a run: {why}"):
         adding.add([tmp_path / "odd.jsonl"], tmp_path / "p.study")
     assert not (tmp_path / "p.study").exists()
+
+
+def test_files_joined_by_cat_hold_every_run_once_however_its_function_is_written(
+    tmp_path: Path,
+) -> None:
+    text = (RESULTS / "paper.jsonl").read_text()
+    spelled = text.replace('"relu(x)"', '"relu"').replace('"scope": null', '"scope": "channel"')
+    assert spelled != text
+    (tmp_path / "twice.jsonl").write_text(text + spelled)
+    assert lines.read(tmp_path / "twice.jsonl") == lines.read(RESULTS / "paper.jsonl")
+    for _ in range(2):
+        adding.add([tmp_path / "twice.jsonl"], tmp_path / "p.study")
+    assert len(of(tmp_path / "p.study")) == len(text.splitlines())
+
+
+def test_no_line_makes_a_file_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("evil.py").write_text("raise SystemExit('it was run')")
+    row = of(made(tmp_path / "1.study"))[0] | {"task": "evil.py:task"}
+    lines.write(tmp_path / "odd.jsonl", [row])
+    became = adding.add([tmp_path / "odd.jsonl"], tmp_path / "2.study")
+    assert became.left_out == {"no task is called evil.py:task": 1}
+
+
+def test_a_text_may_hold_any_separator(tmp_path: Path) -> None:
+    (row, *_) = of(made(tmp_path / "1.study"))
+    row |= {"detail": "one\u2028two\x85three"}
+    lines.write(tmp_path / "a.jsonl", [row])
+    assert lines.read(tmp_path / "a.jsonl") == [row]
+
+
+def test_a_run_that_waits_here_has_the_result_that_comes_from_elsewhere(tmp_path: Path) -> None:
+    one, other = tmp_path / "1.study", made(tmp_path / "2.study", runs=2)
+
+    def killed(job: Job) -> Result:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run("prelu_lcn", study=one, scale="lab", runs=2, workers=0, judge=killed)
+    with Study.open(one) as study:
+        assert len(study.pending(["paper"])) == 1
+    adding.add([other], one)
+    with Study.open(one) as study:
+        assert study.pending(["paper"]) == []
+    run("prelu_lcn", study=one, scale="lab", runs=3, workers=0, judge=instant)
+    assert len(of(one)) == len({lines.identity(row) for row in of(one)}) == 27
 
 
 @pytest.mark.parametrize("name", ["wrn-10-4-relu", "wrn-10-4-a", "resnet-v1-56-short"])
