@@ -143,6 +143,8 @@ def complained(*words: str) -> str:
         (["show", "curves", "--study", "broken.study"], "broken.study"),
         (["add", "broken.study"], "broken.study"),
         (["add", "."], "Is a directory"),
+        (["fill", "no.md"], "no.md cannot be read"),
+        (["run", "results", "--log", "no/such/x.jsonl"], "no/such/x.jsonl cannot be written"),
     ],
 )
 def test_a_mistake_is_answered_with_one_sentence(
@@ -154,7 +156,8 @@ def test_a_mistake_is_answered_with_one_sentence(
 
 def test_a_figure_says_which_runs_and_which_searches_it_lacks(study: Path) -> None:
     place = {"study": study, "scale": "lab", "runs": 1, "workers": 0, "judge": instant}
-    run("adaptation", only=["wrn-10-4", "resnet-v1-2"], **place)
+    for text in ("wrn-10-4", "resnet-v1-2"):
+        run("adaptation", only=[text], **place)
     text = told("show", "adaptation")
     assert "Compressed: 50 epochs." in text
     assert "Missing are 2 of 6 cells of adaptation." in text

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m pangaea.paper", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run what is missing of an experiment")
-    run.add_argument("name", choices=[*experiments()])
+    run.add_argument("name", metavar="NAME", help=", ".join(experiments()))
     run.add_argument("--scale", choices=[*SCALES], default="paper")
     run.add_argument("--runs", type=int)
     run.add_argument("--minutes", type=float)

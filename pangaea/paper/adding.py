@@ -17,7 +17,6 @@ from pangaea.study.study import Run, Study, Wanted
 from pangaea.tasks.finding import task as find_task
 
 STUDY = "paper.study"
-_ORIGIN = ("command", "commit", "versions")
 _TASK = "wrn-10-4/cifar100"  # the one that the study names; its runs are of many
 
 
@@ -65,7 +64,7 @@ def _take(study: Study, runs: Sequence[Line], curves: Callable[[Line], Any]) -> 
     waiting = {run.wanted: run for run in study.pending([PAPER.name])}
     # Runs of one source together: each change of it is noted.
     with study.transaction():
-        for run in sorted(fit, key=lambda run: json.dumps([run[name] for name in _ORIGIN])):
+        for run in sorted(fit, key=lambda run: json.dumps([run[name] for name in lines.ORIGIN])):
             _record(study, run | {"curves": curves(run)}, waiting)
     study.know({name: find_task(name).goal for name in {run["task"] for run in fit}})
     return Added(len(fit), len(runs) - len(new), left_out)
@@ -74,7 +73,7 @@ def _take(study: Study, runs: Sequence[Line], curves: Callable[[Line], Any]) -> 
 def _record(study: Study, run: Line, waiting: dict[Wanted, Run]) -> None:
     """As a run of its own, or as the result of the one that waits for it here."""
     recipes = {lines.recipe_key(run["task"], run["budget"]): run["recipe"]}
-    begin(study, {name: run[name] for name in _ORIGIN} | {"recipes": recipes})
+    begin(study, {name: run[name] for name in lines.ORIGIN} | {"recipes": recipes})
     asked = {name: run[name] for name in lines.ASKED}
     wanted = Wanted(stage=PAPER.name, candidate=None, **asked)
     result = {name: value for name, value in run.items() if name not in asked}
@@ -87,7 +86,7 @@ def begin(study: Study, source: Mapping[str, Any]) -> None:
     """From here on results have this source; recipes of one that is the same are joined."""
     sources = study.noted("sources", [])
     last = sources[-1] if sources else {"recipes": {}}
-    same = bool(sources) and all(last.get(name) == source[name] for name in _ORIGIN)
+    same = bool(sources) and all(last.get(name) == source.get(name) for name in lines.ORIGIN)
     if same and all(last["recipes"].get(k, v) == v for k, v in source["recipes"].items()):
         sources[-1] = last | {"recipes": last["recipes"] | source["recipes"]}
     else:

@@ -7,19 +7,22 @@ from typing import Any, NamedTuple
 
 from pangaea.paper.contents import Experiment
 from pangaea.paper.scales import Scale, task_of, wanted
+from pangaea.study.search import BASELINE_RUNS
+from pangaea.study.settings import Settings, settings
+from pangaea.study.stages import TESTED
 
 
 class Device(NamedTuple):
     """How fast a kind of device trains, as far as a few measurements tell."""
 
-    multiplications: float  # a second, of one run
-    layer: float  # seconds that a layer takes in a step at least
+    multiplications: float  # a second, of all runs at once
+    layer: float  # seconds that a layer takes in a step of one run at least
     together: int  # runs at once
 
 
-# WRN-10-4 (166 million multiplications, 13 layers) takes 0.96 ms a step beside three others on an
-# H200, ResNet-v1-56 (126 million, 60 layers) 4.4 ms; on two cores WRN-10-4 takes ten minutes an
-# epoch.
+# Of WRN-10-4 (166 million multiplications, 13 layers) an H200 takes a step in 0.96 ms, four runs
+# being at once, of ResNet-v1-56 (126 million, 60 layers) one run's in 4.4 ms; on two cores WRN-10-4
+# takes ten minutes an epoch.
 DEVICES = {
     "cuda": Device(3 * 128 * 166e6 / 0.96e-3, 0.075e-3, 4),
     "cpu": Device(3 * 45_000 * 166e6 / 600, 0.0, 1),
@@ -31,7 +34,6 @@ class Needs(NamedTuple):
     epochs: int
     seconds: float  # for all of them
     done: int  # runs that are there
-    left: float  # seconds
 
 
 def needs(
@@ -43,35 +45,40 @@ def needs(
     for run in ended:
         kind = run["function"], run["scope"], run["task"], run["budget"]
         counts[kind] = counts.get(kind, 0) + 1
-    done, epochs, seconds, left = 0, 0, 0.0, 0.0
+    done, epochs, seconds = 0, 0, 0.0
     for want in asked:
         kind = want.function, want.scope, want.task, want.budget
-        cost = want.budget * _epoch(want.task, device)
-        epochs, seconds = epochs + want.budget, seconds + cost
+        epochs += want.budget
+        seconds += want.budget * _epoch(want.task, device)
         if counts.get(kind, 0) > 0:
             counts[kind] -= 1
             done += 1
-        else:
-            left += cost
     for search in experiment.searches:
-        settings = scale.settings(search)
-        budget = settings.get("budget") or task_of(settings["task"]).budgets["search"]
-        trained = budget * settings["candidates"]
-        epochs, cost = epochs + trained, trained * _epoch(settings["task"], device)
-        seconds, left = seconds + cost, left + cost
-    return Needs(len(asked), epochs, seconds, done, left)
+        given = scale.settings(search)
+        trained = _searched(settings(given, task_of(given["task"])))
+        epochs += trained
+        seconds += trained * _epoch(given["task"], device)
+    return Needs(len(asked), epochs, seconds, done)
+
+
+def _searched(told: Settings) -> int:
+    """Epochs of a whole search: its baseline, candidates, training the best again, the test."""
+    budgets = task_of(told.task).budgets
+    full, short = budgets["full"], told.budget or budgets["search"]
+    again = sum(count * (budget or full) for count, budget in told.again) if told.rerank else 0
+    return (BASELINE_RUNS + told.candidates) * short + again + (TESTED + 1) * told.runs * full
 
 
 @cache
 def _epoch(task: str, device: Device) -> float:
-    """Seconds of an epoch, forward and backward."""
+    """Seconds of an epoch, forward and backward, as many runs being at once as is good."""
     on: Any = task_of(task)
     # What stands behind a task's name hardly changes its network, which takes a second to measure.
     size: Any = task_of("/".join(task.split("/")[:2]))
     samples = on.data_set.sizes[0]
     steps = math.ceil(samples / on.full.batch)
-    alone: float = max(
-        3 * size.multiplications * samples / device.multiplications,
-        device.layer * size.layers * steps,
+    seconds: float = max(
+        3.0 * int(size.multiplications) * samples / device.multiplications,
+        device.layer * int(size.layers) * steps / device.together,
     )
-    return alone / device.together
+    return seconds

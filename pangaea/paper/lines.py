@@ -30,7 +30,8 @@ Line = dict[str, Any]
 _TESTS = (PAPER.name, TEST.name, EVALUATION.name)
 ASKED = ("function", "task", "scope", "budget", "seed", "part")
 _CAME = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device", "finished")
-_SOURCE = ("recipe", "command", "commit", "versions")
+ORIGIN = ("command", "commit", "versions", "search")
+_SOURCE = ("recipe", *ORIGIN)
 
 
 def _text(value: Any) -> bool:
@@ -56,7 +57,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "seed": _whole_number,
 }
 _OTHERS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("failure", "detail", "device", "command", "commit"), _text),
+    **dict.fromkeys(("failure", "detail", "device", "command", "commit", "search"), _text),
     **dict.fromkeys(("score", "seconds", "finished"), _number),
     **dict.fromkeys(("recipe", "versions"), lambda value: isinstance(value, dict)),
     "scope": SCOPES.__contains__,
@@ -71,7 +72,7 @@ def line(row: Mapping[str, Any], source: Mapping[str, Any]) -> Line:
     row = {**row, "function": function, "scope": scope, "values": row.get("values") or {}}
     recipe = source.get("recipes", {}).get(recipe_key(row["task"], row["budget"]))
     known = {name: row.get(name) for name in (*ASKED, *_CAME)} | {"recipe": recipe}
-    return known | {name: source.get(name) for name in _SOURCE[1:]}
+    return known | {name: source.get(name) for name in ORIGIN}
 
 
 @cache
@@ -190,6 +191,7 @@ def _source_of(
         "command": None,
         "commit": None,
         "versions": study.versions,
+        "search": study.path.stem if study.proposed() else None,
         "recipes": {recipe_key(row["task"], row["budget"]): json.loads(json.dumps(trained))},
     }
 

@@ -17,7 +17,6 @@ from pangaea.paper.watching import Deadline, Plain, TimeUpError, Watching
 from pangaea.study import driver
 from pangaea.study.about import versions
 from pangaea.study.runner import Runner, Stop, Watch
-from pangaea.study.settings import known
 from pangaea.study.stages import PAPER
 from pangaea.study.study import Study, Wanted
 from pangaea.tasks.finding import task as find_task
@@ -57,8 +56,9 @@ def run(
     """Run what is missing of an experiment; the same call goes on wherever it was stopped.
 
     `runs` of each cell instead of the paper's. After so many `minutes` it stops: what is running
-    goes on from its checkpoint next time. `only` cells whose function, group or task holds one of
-    these texts. Every result is also a line of the file `log`. `given` says where it runs, as for a
+    goes on from its checkpoint next time. `only` cells whose function, group, scope or task holds
+    these texts, and searches that are called so: of texts for the same thing one, of others all.
+    Every result is also a line of the file `log`. `given` says where it runs, as for a
     search.
     """
     _check(runs, minutes)
@@ -77,7 +77,7 @@ def run(
     try:
         with deadline.kept():
             whole.train(runs, only)
-            for search in whole.experiment.searches:
+            for search in whole.searches(only):
                 whole.search(search)
     except TimeUpError:
         in_time = False
@@ -115,17 +115,21 @@ class Campaign:
         self.place, self.judge = place, judge
 
     def groups(self, only: Sequence[str]) -> list[list[Cell]]:
-        picked = {cell for text in only for cell in _named(self.experiment.cells, text)}
+        picked = {*map(trained, _named(self.experiment.cells, only))}
         groups = [
-            [cell for cell in group if not only or trained(cell) in {*map(trained, picked)}]
+            [cell for cell in group if trained(cell) in picked]
             for group in self.experiment.ordered()
         ]
-        if only and not any(groups) and self.experiment.cells:
+        if only and not any(groups) and not self.searches(only):
             raise PangaeaError(
-                f"{self.experiment.name} has no cell with {' or '.join(only)} in its name, group "
+                f"{self.experiment.name} has no cell with {' and '.join(only)} in its name, group "
                 f"or task: `pangaea paper show {self.experiment.name} --all` names them"
             )
         return groups
+
+    def searches(self, only: Sequence[str]) -> list[Search]:
+        """All of them, or those that are called so."""
+        return [s for s in self.experiment.searches if not only or s.name in only]
 
     def train(self, runs: int | None, only: Sequence[str]) -> None:
         """The runs that are missing."""
@@ -173,9 +177,9 @@ class Campaign:
             driver.resume(path, watch=self.watch, judge=self.judge, **where).close()
         else:
             settings = self.scale.settings(search)
-            names = known(settings["strategy"])
-            suited = {name: value for name, value in settings.items() if name in names}
-            driver.search(study=path, watch=self.watch, judge=self.judge, **suited, **where).close()
+            driver.search(
+                study=path, watch=self.watch, judge=self.judge, **settings, **where
+            ).close()
         adding.add([path], self.path)
         with adding.kept(self.path) as study:
             study.note(_SEARCHED, [*study.noted(_SEARCHED, []), path.name])
@@ -183,7 +187,7 @@ class Campaign:
 
     def outcome(self, runs: int | None, only: Sequence[str], in_time: bool) -> Outcome:
         searches = tuple(
-            search_path(self.path, self.scale.name, search) for search in self.experiment.searches
+            search_path(self.path, self.scale.name, search) for search in self.searches(only)
         )
         if not self.path.exists():
             return Outcome(0, 0, searches, in_time)
@@ -216,15 +220,24 @@ def search_path(study: Path, scale: str, search: Search) -> Path:
     return study.with_name(f"{study.stem}-{scale}-{search.name}.study")
 
 
-def _named(cells: Sequence[Cell], text: str) -> list[Cell]:
-    """Those with a part that is called so; if none is, those with a part that holds the text."""
+def _named(cells: Sequence[Cell], texts: Sequence[str]) -> list[Cell]:
+    """Those with parts that are called so; if none is, those with a part that holds the text.
 
-    def parts(cell: Cell) -> tuple[str, ...]:
-        network = cell.task.partition("/")[0]
-        return cell.task, network, cell.group, cell.name, cell.scope or ""
+    Of several texts for one kind of part, one must fit; `relu` on `wrn-10-4` is texts for two.
+    """
+    fitting: dict[str, set[Cell]] = {}
+    for text in texts:
+        exact = {(kind, c) for c in cells for kind, part in _parts(c) if part == text}
+        held = exact or {(kind, c) for c in cells for kind, part in _parts(c) if text in part}
+        kinds = " ".join(sorted({kind for kind, _ in held}))
+        fitting.setdefault(kinds, set()).update(cell for _, cell in held)
+    return [cell for cell in cells if all(cell in fit for fit in fitting.values())]
 
-    exact = [cell for cell in cells if text in parts(cell)]
-    return exact or [cell for cell in cells if any(text in part for part in parts(cell))]
+
+def _parts(cell: Cell) -> list[tuple[str, str]]:
+    network = cell.task.partition("/")[0]
+    parts = {"task": cell.task, "group": cell.group, "name": cell.name, "scope": cell.scope or ""}
+    return [("task", network), *parts.items()]
 
 
 def ended(study: Study) -> dict[Kind, Ended]:

@@ -1,5 +1,6 @@
 """How large an experiment is made: as in the paper, for one machine, or to see that it works."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -8,7 +9,8 @@ from typing import Any, NamedTuple
 from pangaea.errors import UnknownNameError
 from pangaea.paper.contents import Cell, Search
 from pangaea.paper.lines import settled
-from pangaea.study.stages import PAPER
+from pangaea.study.settings import known
+from pangaea.study.stages import BEST, PAPER
 from pangaea.study.study import Wanted
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.task import Task
@@ -53,13 +55,17 @@ class Scale:
         return cell.runs if self.most_runs is None else min(cell.runs, self.most_runs)
 
     def settings(self, search: Search) -> dict[str, Any]:
-        """Of a search; those that its strategy does not have are left out by whoever asks."""
-        budgets = task_of(self.task(search.task)).budgets
-        budget = self.budget(search.settings.get("budget", budgets["search"]))
-        changes: dict[str, Any] = {} if self.search is None else {**self.search}
+        """Of a search: those that its strategy has."""
+        task = self.task(search.task)
+        given = {**search.settings, "task": task}
         if self.search is not None:
-            changes["budget"] = budget
-        return {**search.settings, **changes, "task": self.task(search.task)}
+            budgets = task_of(task).budgets
+            runs = min(self.search["runs"], given.get("runs", math.inf))
+            given["budget"] = self.budget(given.get("budget", budgets["search"]))
+            again = {"rounds": ",".join([f"{BEST}@{self.budget(budgets['full'])}"] * 2)}
+            given |= again | {**self.search} | {"runs": runs}
+        names = known(given["strategy"])
+        return {name: value for name, value in given.items() if name in names}
 
 
 SCALES = {
@@ -68,7 +74,8 @@ SCALES = {
         Scale(name="paper", about="the paper's budgets, runs and data", budget=lambda full: full),
         Scale(
             name="lab",
-            about="a quarter of the budget and up to three runs, on all of the data",
+            about="a quarter of the budget and up to three runs, on all of the data; searches of "
+            "100 candidates, tested with the full recipe",
             budget=lambda full: max(1, full // 4),
             most_runs=3,
             search={"candidates": 100, "population": 16, "sample": 4, "runs": 3},
@@ -79,7 +86,7 @@ SCALES = {
             budget=lambda full: 2,
             most_runs=1,
             few=True,
-            # Reranking and tests would train for the full budget.
+            # A test would train for the full budget.
             search={"candidates": 4, "population": 2, "sample": 2, "rerank": False, "runs": 0},
         ),
     )

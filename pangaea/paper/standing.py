@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pangaea.paper.contents import Cell, Experiment, experiments
 from pangaea.paper.lines import settled
-from pangaea.paper.scales import Kind, Scale, task_of
+from pangaea.paper.scales import SCALES, Kind, Scale, task_of
 from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import Task
 from pangaea.workers.judge import OUTSIDE
@@ -51,9 +51,12 @@ class Standing(NamedTuple):
 
     @property
     def error(self) -> float | None:
-        """The standard error of the difference; None where either has but one run."""
-        sd, printed = self.goal.sd(self.scores), self.cell.printed
-        if sd is None or printed is None or printed.sd is None or not printed.n:
+        """The standard error of the difference; one run scatters as the paper's do."""
+        printed = self.cell.printed
+        if printed is None or printed.sd is None or not printed.n:
+            return None
+        sd = printed.sd if len(self.scores) == 1 else self.goal.sd(self.scores)
+        if sd is None:
             return None
         return math.sqrt(sd**2 / len(self.scores) + printed.sd**2 / printed.n)
 
@@ -73,18 +76,35 @@ def standings(
     return [_standing(cell, by_kind, scale) for cell in experiment.cells]
 
 
-def found_here(
-    experiment: Experiment, runs: Iterable[Mapping[str, Any]], scale: Scale | None = None
-) -> list[Standing]:
-    """Functions that no table of the paper has, judged on the tasks of this one."""
+def found_here(experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> list[Standing]:
+    """Functions that no table of the paper has, judged on the tasks of this one.
+
+    Those of a search that belongs to an experiment stand there alone, tested with the full recipe
+    at every scale.
+    """
+    runs = [*runs]
     by_kind, known = grouped(runs), _known()
     tasks = {cell.task for cell in experiment.cells}
+    belongs = {search.name for search in experiment.searches}
     cells = {
-        Cell("found here", "", function, scope, task, 0)
-        for function, scope, task, budget in by_kind
-        if (function, scope) not in known and task in tasks and budget == _full(task)
+        Cell(f"found by {search}" if search else "found here", "", *kind[:3], 0)
+        for kind, search in _origins(runs).items()
+        if kind[:2] not in known and kind[2] in tasks and kind[3] == _full(kind[2])
+        if _search_of(search) in (None, *belongs)
     }
-    return [_standing(cell, by_kind, scale) for cell in sorted(cells, key=str)]
+    return [_standing(cell, by_kind, None) for cell in sorted(cells, key=str)]
+
+
+def _origins(runs: Iterable[Mapping[str, Any]]) -> dict[Kind, str | None]:
+    """The files of the searches that runs were taken from, as far as they were."""
+    return {(r["function"], r["scope"], r["task"], r["budget"]): r.get("search") for r in runs}
+
+
+def _search_of(file: str | None) -> str | None:
+    """The name of the search of the paper that a file is of, if it is of one."""
+    names = (search.name for row in experiments().values() for search in row.searches)
+    ends = {f"-{scale}-{name}": name for name in names for scale in SCALES}
+    return next((name for end, name in ends.items() if file and file.endswith(end)), None)
 
 
 def grouped(runs: Iterable[Mapping[str, Any]]) -> dict[Kind, list[float | None]]:

@@ -208,6 +208,7 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
 
     Columns of words come first, and say what a page is to show them as.
     """
+    notes: list[str] = []
     words = ["", "formula", "made"] if study.paper and not study.general else ["formula"]
     if study.general:
         results = general(study)
@@ -223,7 +224,7 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
             for row in results
         ]
     elif study.paper:
-        head, cells = every_table(study.runs(PAPER.name))
+        head, cells, notes = every_table(study.runs(PAPER.name))
     else:
         head = [
             *("tested function", study.goal.label("test"), "n", "failed"),
@@ -233,7 +234,7 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
             [row["readable"], row["shown"], str(row["n"]), str(row["failures"]), row["p_shown"]]
             for row in tested(study)
         ]
-    return {"head": head, "rows": cells, "words": words} if cells else None
+    return {"head": head, "rows": cells, "words": words, "notes": notes} if cells else None
 
 
 # How far it is, and what is the best of it

@@ -145,7 +145,7 @@ def _markdown(study: Snapshot, name: str) -> str:
     facts = "\n".join(f"- {key}: {_plain(value)}" for key, value in about["facts"].items())
     parts = [f"# {_plain(name)}", f"{function}{_plain(about['sentence'])}", facts]
     if judged := judged_table(study):
-        parts.append(_table(judged["head"], judged["rows"]))
+        parts += [_table(judged["head"], judged["rows"]), *map(_plain, judged["notes"])]
     goal, scores = study.goal, columns(study)
     top = [
         {

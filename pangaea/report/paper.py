@@ -38,7 +38,7 @@ def table(
     row, runs = experiment(name), [*runs]
     rows = standings(row, runs, scale)
     groups: dict[str, list[list[str]]] = {}
-    for one in [*rows, *(found_here(row, runs, scale) if row.kind == "table" else [])]:
+    for one in [*rows, *(found_here(row, runs) if row.kind == "table" else [])]:
         if one.scores or one.failures or every:
             groups.setdefault(one.cell.group, []).append(_texts(one))
     return Shown(row.caption, groups, [*_notes(rows), *missing(row.name, rows, brief)])
@@ -58,6 +58,7 @@ def _texts(one: Standing) -> list[str]:
     here = f"{spread(goal, one.scores)} {stars(_compared(one))}".strip() + failed
     known = printed is not None and printed.mean is not None
     paper = goal.shown_mean(printed.mean, printed.sd) if known else ""  # type: ignore[union-attr,arg-type]
+    paper += f" {'*' * printed.stars}" if printed is not None and printed.stars else ""
     beside = f" ({printed.failed} failed)" if printed is not None and printed.failed else ""
     return [
         function(one.cell),
@@ -93,7 +94,7 @@ def _notes(rows: Sequence[Standing]) -> list[str]:
     if any(_compared(one) is not None for one in with_runs):
         about.append(f"{legend(spelled(task.baseline))}.")
     if any(one.difference is not None and one.error is not None for one in with_runs):
-        about.append("The difference has its standard error where there are several runs.")
+        about.append("The difference has its standard error; one run scatters as the paper's do.")
     notes = [" ".join(about)]
     if any(one.failures and not one.task.drops_failures for one in rows):
         (worth,) = task.goal.worths([None])
@@ -118,16 +119,23 @@ def missing(name: str, rows: Sequence[Standing], brief: bool = False) -> list[st
     return [f"Missing are {count} of {len(rows)} cells of {name}.", *listed]
 
 
-def every_table(runs: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """What there is of any table, as a head and rows, each with the table's name first."""
+def every_table(
+    runs: Sequence[Mapping[str, Any]],
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """What there is of any table, as a head and rows, each with the table's name first; notes."""
+    tables = {
+        name: table(name, runs, brief=True)
+        for name, row in experiments().items()
+        if row.cells and (row.kind == "table" or name == "choices")
+    }
     rows = [
         [name, *cells]
-        for name, row in experiments().items()
-        if row.kind == "table" and row.cells
-        for group in table(name, runs).groups.values()
+        for name, shown in tables.items()
+        for group in shown.groups.values()
         for cells in group
     ]
-    return ["table", *HEAD], rows
+    notes = [note for shown in tables.values() if shown.groups for note in shown.notes]
+    return ["table", *HEAD], rows, [*dict.fromkeys(notes)]
 
 
 def plain(shown: Shown) -> str:
@@ -150,11 +158,15 @@ def plain(shown: Shown) -> str:
     return "\n".join([*parts, *(f"\n{note}" for note in shown.notes)]) + "\n"
 
 
-def markdown(shown: Shown) -> str:
+def markdown(shown: Shown, *, grouped: bool = False) -> str:
+    """A table; `grouped` under the names of all groups, or of what was found here alone."""
     rows = [row for group in shown.groups.values() for row in group]
     used = [i for i in range(len(HEAD)) if any(row[i] for row in rows)]
     lines = [[HEAD[i] for i in used], ["---"] * len(used)]
-    lines += [[_unmarked(row[i]) for i in used] for row in rows]
+    for group, members in shown.groups.items():
+        if grouped or group.startswith("found"):
+            lines.append([f"**{_unmarked(group)}**", *[""] * (len(used) - 1)])
+        lines += [[_unmarked(row[i]) for i in used] for row in members]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines) if rows else ""
     return "\n\n".join(filter(None, (drawn, *map(_unmarked, shown.notes)))) + "\n"
 
@@ -167,7 +179,7 @@ def _unmarked(text: str) -> str:
 def latex(shown: Shown) -> str:
     rows = [row for group in shown.groups.values() for row in group]
     used = [i for i in range(len(HEAD)) if any(row[i] for row in rows)]
-    parts = [r"\begin{tabular}{" + "l" * len(used) + "}", r"\toprule"]
+    parts = [f"% {shown.caption}", r"\begin{tabular}{" + "l" * len(used) + "}", r"\toprule"]
     parts += [" & ".join(rf"\textbf{{{HEAD[i]}}}" for i in used) + r" \\", r"\midrule"]
     for group, members in shown.groups.items():
         parts.append(rf"\multicolumn{{{len(used)}}}{{l}}{{\textbf{{{_tex(group)}}}}} \\")
@@ -202,7 +214,11 @@ def _tex(text: str) -> str:
     return "".join(_TEX.get(c, c) for c in text)
 
 
-FORMATS: dict[str, Callable[[Shown], str]] = {"text": plain, "md": markdown, "latex": latex}
+def _captioned(shown: Shown) -> str:
+    return f"{_unmarked(shown.caption)}\n\n{markdown(shown, grouped=True)}"
+
+
+FORMATS: dict[str, Callable[[Shown], str]] = {"text": plain, "md": _captioned, "latex": latex}
 
 
 def written(kind: str, shown: Shown) -> str:

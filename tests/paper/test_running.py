@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,10 @@ def test_only_some_cells(path: Path) -> None:
     run("results", study=path, scale="lab", runs=1, only=["wrn-1"], workers=0, judge=instant)
     functions = {row["function"] for row in runs_of(path)}  # not all that is on wrn-10-4
     assert len(functions) == 2
+    before = len(runs_of(path))
+    only = ["relu", "wrn-10-4", "resnet-v1-56"]  # on either of the two
+    run("results", study=path, scale="lab", runs=1, only=only, workers=0, judge=instant)
+    assert len(runs_of(path)) == before + 2
     with pytest.raises(PangaeaError, match="results has no cell with vgg"):
         run("results", study=path, only=["vgg"], workers=0, judge=instant)
 
@@ -168,6 +173,16 @@ def test_its_searches_stand_beside_it_and_their_tests_in_it(
     assert len(runs_of(path)) == before
     monkeypatch.setattr(driver, "resume", _never)  # not even its workers are started
     run("progress", study=path, scale="lab", workers=0)
+
+
+def test_only_some_cells_are_run_without_searches_unless_these_are_named(path: Path) -> None:
+    given: dict[str, Any] = {"study": path, "scale": "lab", "workers": 0, "judge": instant}
+    assert run("allcnnc", only=["relu"], **given).searches == ()
+    assert [*path.parent.glob("*all-cnn-c.study")] == []
+    (searched,) = run("search_strategy", only=["random-search"], **given).searches
+    assert searched.exists()
+    with Study.open(searched) as study:
+        assert study.settings.again == ((10, 50), (10, 50))
 
 
 DRIVE = """

@@ -9,7 +9,7 @@ from pangaea.paper import lines
 from pangaea.paper.contents import experiment
 from pangaea.paper.scales import scale
 from pangaea.paper.standing import Standing, found_here, standings
-from pangaea.report.paper import every_table, filled, latex, markdown, plain, table
+from pangaea.report.paper import every_table, filled, latex, markdown, plain, table, written
 from tests.study.driving import REPOSITORY
 
 RESULTS = REPOSITORY / "results" / "paper.jsonl"
@@ -35,7 +35,10 @@ def test_a_cell_has_its_difference_with_its_standard_error() -> None:
     assert one.error == pytest.approx((0.5033**2 / 3 + 0.28**2 / 10) ** 0.5, abs=1e-3)
     assert not one.apart
     assert of("results", "swish", runs("swish", 74.0, 74.1, 74.2)).apart
-    assert of("results", "swish", runs("swish", 74.0)).error is None
+    single = of("results", "swish", runs("swish", 74.0))  # scatters as the paper's do
+    assert single.error == pytest.approx((0.28**2 + 0.28**2 / 10) ** 0.5)
+    assert single.apart
+    assert not of("results", "swish", runs("swish", 72.5)).apart
 
 
 def test_a_compressed_run_is_said_to_be_and_compared_with_nothing() -> None:
@@ -83,6 +86,29 @@ def test_functions_that_the_paper_does_not_have_stand_below() -> None:
     assert row.cell.group == "found here"
     assert found_here(experiment("results"), runs("softplus(softplus(x))", 50.0, budget=15)) == []
     assert "found here" in plain(table("results", known))
+
+
+def test_what_a_search_found_stands_under_its_name_where_it_belongs() -> None:
+    def by(search: str, function: str) -> list[dict[str, Any]]:
+        return [run | {"search": search} for run in runs(function, 72.6, 72.4)]
+
+    random, mine = "paper-lab-random-search", "half-an-hour"
+    known = by(random, "tanh(alpha*swish(x))") + by(mine, "erf(alpha*x)") + runs("swish", 72.0)
+    shown = table("search_strategy", known, scale("lab")).groups
+    assert {f"found by {random}", f"found by {mine}"} <= shown.keys()
+    assert shown[f"found by {random}"][0][2].startswith("72.50")
+    other = table("disable_parameters", known)
+    assert f"found by {mine}" in other.groups
+    assert f"found by {random}" not in other.groups
+    assert "| **found by half-an-hour** |" in markdown(other)
+
+
+def test_a_table_in_markdown_has_its_caption_and_groups() -> None:
+    whole = table("resnetv1_lcn", [], every=True)
+    text = written("md", whole)
+    assert text.startswith(whole.caption)
+    assert text.count("| **") == len(whole.groups) == 7
+    assert f"% {whole.caption}\n" in written("latex", whole)
 
 
 def test_the_table_names_what_is_missing() -> None:
@@ -146,6 +172,8 @@ def test_the_published_tables_are_made_from_the_published_runs(name: str) -> Non
 
 
 def test_every_table_that_has_a_run_is_on_the_page() -> None:
-    head, rows = every_table(lines.read(RESULTS))
+    head, rows, notes = every_table(lines.read(RESULTS))
+    assert any("mean ± sample sd" in note for note in notes)
+    assert any(note.endswith("of 90 cells of results have no run yet.") for note in notes)
     assert all(len(row) == len(head) for row in rows)
     assert {"results", "search_strategy", "disable_parameters"} <= {row[0] for row in rows}

@@ -40,6 +40,8 @@ function copiers(what, texts) {
 
 function showJudged(table) {
   find("judged").hidden = !table;
+  const notes = table?.notes ?? [];
+  find("notes").replaceChildren(...notes.map((textContent) => make("p", { textContent })));
   if (!table) return;
   find("judged").replaceChildren(
     make("thead", {}, line("th", table.head, table.words)),

@@ -19,6 +19,7 @@ def experiments_table(
     head = ("name", "kind", "runs", "searches", "epochs", "hours", "done", "searched")
     table = Table(*head, box=None)
     table.pad_edge = False
+    table.columns[0].no_wrap, table.columns[0].overflow = True, "fold"
     for column in table.columns[2:]:
         column.justify = "right"
     for row in experiments().values():
