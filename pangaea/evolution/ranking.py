@@ -1,6 +1,5 @@
 """Which functions are worth more runs: the best of the trials, and the best of several tasks."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from operator import attrgetter
@@ -53,17 +52,23 @@ def played(
     rounds: Sequence[Round],
     scores: Mapping[tuple[str, int], Sequence[float]],
 ) -> tuple[list[str], int]:
-    """The functions in their order after the rounds that are complete, and how many these are.
+    """The functions in their order after these rounds, and how many of the rounds are complete.
 
-    After each round its functions stand by the mean of their runs with its budget.
+    After each round its functions stand by the mean of their runs with its budget. In one that is
+    not complete, those that have all their runs change places among themselves: what the others are
+    worth is not known yet.
     """
     order, complete = list(functions), 0
     for count, budget in rounds:
         wanted = runs_of(rounds[: complete + 1], budget)
         runs = {function: scores.get((function, budget), ())[:wanted] for function in order[:count]}
-        means = {function: fmean(each) if each else -math.inf for function, each in runs.items()}
-        order[:count] = sorted(means, key=means.__getitem__, reverse=True)
-        if any(len(each) < wanted for each in runs.values()):
+        means = {text: fmean(each) for text, each in runs.items() if len(each) == wanted}
+        places = [place for place, text in enumerate(order[:count]) if text in means]
+        for place, text in zip(
+            places, sorted(means, key=means.__getitem__, reverse=True), strict=True
+        ):
+            order[place] = text
+        if len(means) < len(runs):
             break
         complete += 1
     return order, complete

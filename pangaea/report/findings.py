@@ -67,7 +67,7 @@ def columns(study: Snapshot) -> dict[str, str]:
     validation = study.goal.label("validation")
     search, full = study.budget("search"), study.budget("full")
     more = " or more" if _tries(study) == "runs" else ""
-    last = f"{validation} in the last round that it was in, @ so many {study.unit}"
+    last = f"{validation} in the rounds with its largest budget, @ so many {study.unit}"
     shorter = study.settings.rerank and any(budget for _, budget in study.settings.again)
     return {
         "search": f"{validation} after {search}{more} {study.unit}, as the search saw it",
@@ -78,7 +78,7 @@ def columns(study: Snapshot) -> dict[str, str]:
 
 
 def again(study: Snapshot, row: Row) -> str:
-    """What a function scored in the last round of those that it was in, `72.98 @100`."""
+    """What a function scored in the rounds with the largest budget it was in, `72.98 @100`."""
     budget = row["reranked_budget"]
     return "" if budget is None else f"{bare(study.goal, row['reranked'])} @{budget}"
 

@@ -19,9 +19,9 @@ from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.schema import functions_of
 from pangaea.study.search import Search
 from pangaea.study.settings import Settings
-from pangaea.study.stages import PROPOSED
+from pangaea.study.stages import GENERAL, PAPER, PROPOSED
 from pangaea.study.study import Run, Study
-from pangaea.study.timing import Limited, left_out
+from pangaea.study.timing import Limited, ask_again, left_out, spent
 from pangaea.tasks.finding import built_in, name_of
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.goal import Goal
@@ -95,7 +95,9 @@ def resume(
     `runs`, `against`, `rerank` and `timeout` may change, too.
     """
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
+    given = {name: value for name, value in given.items() if value is not None}  # as it is
     with Study.open(study) as opened:
+        _check_search(opened)
         name = opened.settings.task
         on = known_task(name, study) if task is None else find_task(task)
         _check_same(opened, on)
@@ -107,8 +109,17 @@ def resume(
         place,
         judging(judge, {} if task is None else carried(on, stands), place),
         watch or _Calling(callback),
-        lambda: _resumed(study, settings),
+        lambda: _resumed(study, settings, given),
     )
+
+
+def _check_search(study: Study) -> None:
+    """Files of other runs are gone on with by what began them."""
+    for stage, command in {GENERAL: "general", PAPER: "paper run"}.items():
+        if study.asked([stage.name]) and not study.proposed():
+            raise PangaeaError(
+                f"{study.path} is no search: it goes on with the `pangaea {command}` that began it"
+            )
 
 
 def _changed(study: Study, given: dict[str, Any]) -> Settings:
@@ -121,6 +132,11 @@ def _changed(study: Study, given: dict[str, Any]) -> Settings:
             f"{min(fixed)} cannot change while a study goes on; {', '.join(names)} can"
         )
     settings = told.flat(study.settings.as_dict() | _room(study, given) | given)
+    if "minutes" in given and settings.minutes and 60 * settings.minutes <= spent(study):
+        raise PangaeaError(
+            f"{study.path} has run for {spent(study) / 60:.1f} minutes already: minutes must be "
+            f"more than that, got {settings.minutes:g}"
+        )
     tried = study.asked(PROPOSED)
     if settings.candidates < min(tried, study.settings.candidates):
         raise PangaeaError(
@@ -138,8 +154,9 @@ def _room(study: Study, given: Mapping[str, Any]) -> dict[str, Any]:
     return endless | left_out(study)
 
 
-def _resumed(path: Path | str, settings: Settings) -> Study:
+def _resumed(path: Path | str, settings: Settings, given: Mapping[str, Any]) -> Study:
     study = Study.resume(path)
+    ask_again(study, given.keys())
     if settings != study.settings:
         study.change(settings)
     return study

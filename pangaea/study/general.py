@@ -91,7 +91,7 @@ def general(
                 for seed in own_seeds(0, _what(name, member), runs)
             ]
         )
-        rows = _rows(_scores(study, on), on, taken)
+        rows = _rows(_scores(study, on, pool, runs), on, taken)
         members = [_Member(row["function"], row["scope"]) for row in rows if row["general"]]
         all_runs.complete(_tests(members, on, tests))
         all_runs.clear()
@@ -190,12 +190,16 @@ def _runs(study: Study, stage: Stage) -> dict[_Member, dict[str, list[float | No
     return scores
 
 
-def _scores(study: Study, on: Mapping[str, Task]) -> dict[_Member, dict[str, float]]:
-    """By function and task, the mean validation score."""
+def _scores(
+    study: Study, on: Mapping[str, Task], pool: Sequence[_Member], runs: int
+) -> dict[_Member, dict[str, float]]:
+    """Of these functions, by task, the mean validation score; the file may hold other runs, too."""
+    scores = _runs(study, GENERAL)
     return {
-        member: {name: fmean(task.goal.worths(by_task[name])) for name, task in on.items()}
-        for member, by_task in _runs(study, GENERAL).items()
-        if by_task.keys() >= on.keys()
+        member: {
+            name: fmean(task.goal.worths(scores[member][name][:runs])) for name, task in on.items()
+        }
+        for member in pool
     }
 
 

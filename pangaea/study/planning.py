@@ -18,6 +18,7 @@ _CLOSING = 0.15  # of the whole time at most: to start may have taken a download
 _RECENT = 30  # runs: how fast the machine is now, whatever it was before;
 _FEW = 4  # of them, if they were slower: neighbours have come
 _SHORTEST = 1e-3  # seconds
+_DEARER = 1.4  # times the baseline's fastest run: what a candidate takes, until one has ended
 
 
 class Ending(NamedTuple):
@@ -77,7 +78,7 @@ def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
     rerank = rounds != [] and rounds[0] <= room  # one of them at least, or none
     if rerank:
         again = min(room, sum(rounds))
-    runs, room = ending.runs, 2 * share - again if rerank else share
+    runs, room = ending.runs, 2 * share - again
     while runs and tests(runs) > room:
         runs -= 1
     seconds = again + tests(runs)
@@ -137,7 +138,7 @@ class Schedule:
     def pace(self, workers: int) -> Pace:
         """As measured: at first by the baseline alone, then by what ended last."""
         last = [*self._units]
-        unit = max(fmean(last), fmean(last[-_FEW:])) if last else self._first
+        unit = max(fmean(last), fmean(last[-_FEW:])) if last else _DEARER * self._first
         unit = unit if math.isfinite(unit) else 0.0  # nothing has ended yet
         candidate = fmean(self._candidates) if self._candidates else unit * self.budget
         return Pace(max(candidate, _SHORTEST), unit, max(1, workers), self.sharing)
@@ -149,7 +150,6 @@ class Schedule:
         """Seconds for so many test runs of each function."""
         return took(runs * self.ending.tested, self.ending.budget, self.pace(workers))
 
-    def fits(self, budget: float, workers: int, beside: int, reserve: float = 0.0) -> bool:
-        """Is there time for a run of this budget `beside` others, and for so much after it?"""
-        pace = self.pace(workers)
-        return took(min(1 + beside, pace.workers), budget, pace) + reserve <= self.left
+    def fits(self, runs: int, budget: float, workers: int, reserve: float = 0.0) -> bool:
+        """Is there time for so many runs of this budget, and for so much after them?"""
+        return took(runs, budget, self.pace(workers)) + reserve <= self.left

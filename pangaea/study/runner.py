@@ -127,7 +127,7 @@ class Runner:
                 done[kind] -= 1
             else:
                 left.append(waiting[kind].pop(0) if waiting.get(kind) else want)
-        if not left:
+        if not left or (fits and not fits(_budget(left[0]), self.running, len(left))):
             return
         total = len(wanted) if total is None else total
         self.watch.stage(self.study, stages[0], total - later - len(left), total)

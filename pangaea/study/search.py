@@ -4,6 +4,7 @@ import gc
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from random import Random
@@ -12,8 +13,7 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import runs_of, top
 from pangaea.evolution.strategies import strategy
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
-from pangaea.functions.cost import relative
-from pangaea.functions.expression import Function
+from pangaea.functions.cost import cost
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
 from pangaea.study.stages import (
@@ -34,7 +34,7 @@ from pangaea.workers.judge import OUTSIDE, Result
 BASELINE_RUNS = 3
 # So many failures in a row that need not be the functions' fault: the baseline is tried again.
 _SUSPICIOUS = 10
-_DRAWS = 100  # after which a function is tried whatever it costs
+_DRAWS = 100  # after which the cheapest of them is tried, whatever it costs
 
 
 @contextmanager
@@ -62,6 +62,9 @@ class Search:
         self._places = {trial.number: i for i, trial in enumerate(self.trials)}
         self._propose = strategy(self.settings.strategy).propose
         self._tuning = self.settings.oriented(self.goal)
+        if self.settings.cost is not None:
+            dearest = self.settings.cost * cost(study.baseline)
+            self._tuning = replace(self._tuning, dearest=dearest)
         self._given = self.settings.given
         self._numbered = study.proposed()  # candidates
         self._asked = study.asked(PROPOSED)  # runs that the strategy proposed
@@ -157,15 +160,13 @@ class Search:
         """A function of the warm start, or what the strategy proposes that is not too dear."""
         if self._numbered < len(self._given):
             return Proposal(self._given[self._numbered], None, "given")
+        draws: list[Proposal] = []
         for _ in range(_DRAWS):
             proposal = self._propose(self.trials, rng, self._tuning)
-            if isinstance(proposal, Again) or not self._too_dear(proposal.function):
-                break
-        return proposal
-
-    def _too_dear(self, function: Function) -> bool:
-        most = self.settings.cost
-        return most is not None and relative(str(function), self.study.baseline) > most
+            if isinstance(proposal, Again) or self._tuning.affordable(proposal.function):
+                return proposal
+            draws.append(proposal)
+        return min(draws, key=lambda draw: cost(str(draw.function)))
 
     def _note(self, run: Run, result: Result) -> None:
         """Let the strategy see a result."""

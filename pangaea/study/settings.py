@@ -234,16 +234,29 @@ def settings(
     for name in task.defaults:
         if name not in known():
             raise UnknownNameError(f"setting (a default of the task {task.name})", name, known())
-    values = _named(file or {}) | _named(given)
+    written = _named(file or {})
+    values = written | _named(given)
     strategy = checked(
         known()["strategy"],
         values.get("strategy", task.defaults.get("strategy", Settings.strategy)),
     )
+    if written.get("strategy", strategy) != strategy:
+        values = _of_another(written, strategy) | _named(given)
     suited = {k: v for k, v in task.defaults.items() if k in known(strategy)}
     if "minutes" in values:  # decide how many, unless somebody says it
         suited["candidates"] = MOST_CANDIDATES
     defaults = strategies.strategy(strategy).defaults
     return possible(flat({**defaults, **suited, "strategy": strategy, **values}), task)
+
+
+def _of_another(written: Mapping[str, Any], strategy: str) -> dict[str, Any]:
+    """A settings file of another strategy, without what was that one's own."""
+    defaults = strategies.strategy(str(written["strategy"])).defaults
+    return {
+        name: value
+        for name, value in written.items()
+        if name in known(strategy) and (name not in defaults or value != defaults[name])
+    }
 
 
 def possible(settings: Settings, task: Task) -> Settings:

@@ -31,7 +31,7 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
 
     They come as the rounds of training them again leave them. Those that were tested come in the
     order of their mean validation score in all runs of the full budget, of which there are more
-    than the rounds had.
+    than the rounds had, if the test's runs have such scores.
     """
     goal, baseline = study.goal, study.baseline_score
     rerank, test, full = _again(study), study.scores(TEST.name), study.validations()
@@ -62,8 +62,9 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     places = {text: place for place, text in enumerate(contest(study, trials)[0])}
     rows.sort(key=lambda r: places[r["function"]])
     first = rows[:TESTED]
-    runs = study.settings.runs
-    if runs and all(len(row["test"] or ()) >= runs for row in first):
+    validated = any("validation" in run["values"] for run in study.runs(TEST.name))
+    tests = min((len(row["test"] or ()) for row in first), default=0)
+    if validated and tests and tests >= study.settings.runs:
         first.sort(key=lambda r: order(r["validation"]))
     return [*first, *rows[TESTED:]]
 

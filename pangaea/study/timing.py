@@ -8,6 +8,7 @@ from typing import Any
 
 from pangaea.study.planning import Ending, Schedule
 from pangaea.study.runner import Runner
+from pangaea.study.saving import resume_command
 from pangaea.study.schema import HUGE, NONSENSE, brief, damaged
 from pangaea.study.stages import (
     BASELINE,
@@ -115,7 +116,13 @@ class Limited(Unlimited):
         return self._runner.engine.slots()
 
     def begin(self) -> None:
-        minutes, left = self._study.settings.minutes, max(0.0, self._schedule.left) / 60
+        minutes, left = self._schedule.total / 60, max(0.0, self._schedule.left) / 60
+        if not left:
+            self._runner.watch.note(
+                f"the {counted(minutes, 'minute')} of this search are over: "
+                f"`{resume_command(self._study.path)} --minutes {2 * minutes:g}` goes on with it"
+            )
+            return
         plan = self._schedule.plan(self._workers)
         tried = self._study.asked(PROPOSED)
         more = self.expected(tried, self._study.settings.candidates) - tried
@@ -140,9 +147,8 @@ class Limited(Unlimited):
     def more(self, tried: int) -> bool:
         plan = self._schedule.plan(self._workers)
         self._runner.watch.planned(self.expected(tried, self._study.settings.candidates))
-        return self._schedule.fits(
-            self._schedule.budget, self._workers, self._workers, plan.seconds
-        )
+        schedule, workers = self._schedule, self._workers
+        return schedule.fits(max(1, workers), schedule.budget, workers, plan.seconds)
 
     def searched(self, tried: int) -> None:
         """What is left out now is left out when the study is resumed, too."""
@@ -154,19 +160,20 @@ class Limited(Unlimited):
         )
 
     def fits(self, stage: Stage, functions: int, budget: int, running: int, left: int) -> bool:
-        """A run of each function is begun, if all of them fit at once."""
+        """A run of each function is begun, if all of them fit beside those that are running."""
         tests = 0
         if stage is RERANK:
             first = self._study.asked([RERANK.name]) < self._first
             runs = _FEWEST if first else self._schedule.plan(self._workers).runs
             tests = min(runs, self._study.settings.runs)
         reserve = self._schedule.tests(tests, self._workers)
-        beside = running + (left - 1) % functions
-        return self._schedule.fits(self._effort(budget), self._workers, beside, reserve)
+        runs = running + (left - 1) % functions + 1
+        return self._schedule.fits(runs, self._effort(budget), self._workers, reserve)
 
     def judged(self, stage: Stage, functions: Collection[str], wanted: int, budget: int) -> None:
-        scores = self._study.scores(stage.name, budget)
-        runs = min((len(scores.get(text, ())) for text in functions), default=0)
+        scores, others = self._study.scores(stage.name, budget), self._study.settings.further
+        numbers = [len(scores.get(text, ())) for text in functions if text not in others]
+        runs = min(numbers, default=0)
         if stage is TEST:
             self._leave_out(runs=min(runs, self._study.settings.runs))
         elif runs < wanted:
@@ -214,6 +221,15 @@ def _entry(study: Study) -> dict[str, Any]:
     if not 0 <= known[0] < HUGE or not known[1].keys() <= {"candidates", "rerank", "runs"}:
         raise damaged(study.path, f"its {_ENTRY} is not what a search writes there")
     return {"spent": known[0], "left out": known[1]}
+
+
+def ask_again(study: Study, names: Collection[str]) -> None:
+    """Somebody says now what these are to be: what they were once asked to be is forgotten."""
+    entry = _entry(study)
+    less = {name: value for name, value in entry["left out"].items() if name not in names}
+    if less != entry["left out"]:
+        with study.transaction():
+            study.note(_ENTRY, entry | {"left out": less})
 
 
 def left_out(study: Study) -> dict[str, Any]:

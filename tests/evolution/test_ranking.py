@@ -71,11 +71,13 @@ def test_in_each_round_fewer_functions_are_run_again_and_stand_by_their_mean() -
     assert order("abcde", (4, 2, 2), scores) == ([*"cbade"], 3)  # what a had later came too late
 
 
-def test_a_round_that_is_not_complete_changes_its_own_order_alone() -> None:
+def test_in_a_round_that_is_not_complete_only_those_with_all_their_runs_change_places() -> None:
     scores = {"a": [1.0], "b": [2.0, -1.0], "c": [3.0, 5.0]}
     assert order("abc", (3, 2, 1), scores) == ([*"cba"], 2)
     assert order("abcd", (4, 2), scores) == ([*"cbad"], 0)  # d had no run yet
-    assert order("abc", (3, 3), scores) == ([*"cab"], 1)
+    assert order("abc", (3, 3), scores) == ([*"cba"], 1)  # a had one run of two
+    assert order("abcd", (4, 4), {"d": [-9.0]}) == ([*"abcd"], 0)  # nobody to change with
+    assert order("abcd", (4, 4), {"b": [1.0], "d": [2.0]}) == ([*"adcb"], 0)
     assert order("", (3, 3), scores) == ([], 2)
 
 
@@ -100,7 +102,7 @@ def test_after_a_round_only_runs_with_its_budget_count() -> None:
     assert played("dcba", rounds[:2], scores) == ([*"cbad"], 2)
     assert played("dcba", rounds, scores) == ([*"bcad"], 3)  # 5.5 and 3.5
     del scores["a", 10]
-    assert played("dcba", rounds, scores) == ([*"cbad"], 1)
+    assert played("dcba", rounds, scores) == ([*"acbd"], 1)
 
 
 def test_dominated_functions_are_left_out() -> None:

@@ -16,6 +16,7 @@ from pangaea.evolution.strategies import Strategy, strategies
 from pangaea.evolution.strategies.evolution import Settings
 from pangaea.evolution.strategies.evolution import propose as evolved
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial
+from pangaea.functions.cost import relative
 from pangaea.functions.parser import parse
 from pangaea.study import search as module
 from pangaea.study.runner import Stop, Watch
@@ -204,20 +205,29 @@ def test_the_score_of_a_candidate_is_of_its_largest_budget_and_breeds(
 def test_functions_that_cost_too_much_are_not_tried(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three of four proposals do."""
+    """Three of four proposals do: they cost more than twice as much as ReLU."""
     drawn: list[str] = []
 
     def propose(trials: Sequence[Trial], rng: Random, settings: Any) -> Proposal:
         drawn.append(("erf(x)", "tanh(x)", "mish(x)", "exp(x)")[len(drawn) % 4])
         return Proposal(parse(drawn[-1]), None, "initial")
 
-    costs = {"exp(x)": 1.9, "erf(x)": 2.1}
-    monkeypatch.setattr(module, "relative", lambda text, baseline: costs.get(text, 5.0))
     proposing(monkeypatch, propose)
     with created(path, **SMALL | {"candidates": 3, "cost": 2.0}) as study:
         rows = run(study)
     assert [row["function"] for row in rows] == ["exp(x)"] * 3
     assert len(drawn) == 12
+    with created(path.with_name("b.study"), **SMALL | {"candidates": 1, "cost": 0.1}) as study:
+        rows = run(study)  # none fits, so the cheapest of a hundred is tried
+    assert [row["function"] for row in rows] == ["exp(x)"]
+
+
+@pytest.mark.parametrize("strategy", ["evolution", "thrifty", "choosy"])
+def test_no_strategy_proposes_what_costs_too_much(path: Path, strategy: str) -> None:
+    given = SMALL | {"candidates": 20, "cost": 2.0, "strategy": strategy, "rerank": False}
+    with created(path, **given) as study:
+        rows = run(study)
+    assert max(relative(row["function"], "relu(x)") for row in rows) <= 2
 
 
 # A warm start.

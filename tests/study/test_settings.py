@@ -88,7 +88,7 @@ def test_every_field_is_declared_but_what_is_made_of_others() -> None:
         assert {f.name for f in fields(owner)} - {d.name for d in declarations(owner)} == others
     for strategy in strategies().values():
         own = {d.name for d in declarations(strategy.settings)}
-        assert {f.name for f in fields(strategy.settings)} - own == {"space"}
+        assert {f.name for f in fields(strategy.settings)} - own == {"space", "dearest"}
         assert own.isdisjoint(d.name for d in declarations(Settings))
 
 

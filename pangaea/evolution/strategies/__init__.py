@@ -5,6 +5,7 @@ settings)`, the class `Settings` of what it can be told, where that is not evolu
 `DEFAULTS`, what a search with it has if neither a person nor the task says something else.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +15,8 @@ from typing import Any
 from pangaea import scanning
 from pangaea.errors import UnknownNameError
 from pangaea.evolution.trials import Again, Proposal, Trial
+from pangaea.functions.cost import cost
+from pangaea.functions.expression import Function
 from pangaea.functions.space import PAPER, Space
 from pangaea.settings import Declared
 
@@ -22,9 +25,13 @@ Propose = Callable[[Sequence[Trial], Random, Any], Proposal | Again]
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Declared):
-    """What every strategy is told: which functions there are."""
+    """What every strategy is told: which functions there are, and what one may cost."""
 
     space: Space = PAPER
+    dearest: float = math.inf
+
+    def affordable(self, function: Function) -> bool:
+        return self.dearest == math.inf or cost(str(function)) <= self.dearest
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposa
     """What thrifty proposes, or the freest of several such."""
     count = 1 if rng.random() < settings.unscreened else settings.children
     children = [thrifty.propose(trials, rng, settings) for _ in range(count)]
-    return max(children, key=_promise)
+    affordable = [child for child in children if settings.affordable(child.function)]
+    return max(affordable or children, key=_promise)
 
 
 def _promise(child: Proposal) -> float:

@@ -38,7 +38,8 @@ def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposa
 
     proposal = evolved(trials, rng, settings)
     for _ in range(_ATTEMPTS):
-        if may_learn(proposal.function) and new(str(proposal.function)):
+        function = proposal.function
+        if settings.affordable(function) and may_learn(function) and new(str(function)):
             break
         proposal = evolved(trials, rng, settings)
     return proposal

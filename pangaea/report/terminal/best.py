@@ -114,6 +114,8 @@ def advice(study: Snapshot, page: Path) -> str:
     """What to do next, as commands that can be pasted; the page is the study's report."""
     best = study.best(1)
     where = texts.inert(shlex.quote(str(study.path)))
+    if not best and not study.trials:
+        return "\nno candidate was tried: there was no time for one"
     if not best:
         return f"\nno candidate could be trained; why: pangaea report {where} --format csv"
     shorter = str(parse(best[0]["function"]).simplified())
