@@ -214,6 +214,20 @@ def test_a_function_that_was_found_with_two_scopes_is_judged_and_tested_with_bot
     ]
 
 
+def test_a_file_of_general_is_gone_on_with_by_general_and_compares_what_it_is_given(
+    tmp_path: Path,
+) -> None:
+    few = [*WANTED.items()]
+    one = recorded(tmp_path / "a.study", dict(few[:4]))
+    other = recorded(tmp_path / "b.study", dict(few[4:]))
+    out = tmp_path / "g.study"
+    for study, functions in ((one, few[:4]), (other, few[4:])):
+        rows = general([study], TASKS, out=out, workers=0, tests=0, judge=judge)
+        assert {row["function"] for row in rows} == {str(parse(text)) for text, _ in functions}
+    with pytest.raises(PangaeaError, match="goes on with the `pangaea general` that began it"):
+        pg.resume(out, workers=0, judge=_never)
+
+
 def _never(job: Job) -> Result:
     raise AssertionError("nothing is left to do")
 

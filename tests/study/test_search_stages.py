@@ -7,14 +7,18 @@ from statistics import fmean
 
 import pytest
 
+from pangaea.evolution.ranking import top
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.parser import parse
 from pangaea.study.stages import STAGES
+from pangaea.study.standing import contest
 from pangaea.study.study import Study
+from pangaea.workers.judge import Job, Result
 from tests.study.engines import Telling
 from tests.study.judges import (
     failing,
     failing_sometimes,
+    instant,
 )
 from tests.study.making import created
 from tests.study.searching import SMALL, run, stopping
@@ -156,6 +160,26 @@ def test_another_study_seed_gives_other_seeds_everywhere(tmp_path: Path) -> None
             run(one)
             seeds.append({row["seed"] for row in one.runs()})
     assert seeds[0].isdisjoint(seeds[1])
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_who_wins_the_rounds_is_first_unless_the_test_has_validation_scores(
+    path: Path, validated: bool
+) -> None:
+    def judged(job: Job) -> Result:
+        result = instant(job)
+        if job.stage == "test" and validated:
+            result["values"] = {"validation": result["score"]}
+        return result
+
+    displaced = 0
+    for seed in range(6):
+        given = {"candidates": 20, "population": 5, "sample": 3, "runs": 2, "rounds": "8,4,2,1"}
+        with created(path.with_name(f"{seed}.study"), seed=seed, **given) as study:
+            run(study, judged)
+            winner = contest(study, top(study.trials(), 8))[0][0]
+            displaced += study.best(1)[0]["function"] != winner
+    assert (displaced > 0) is validated
 
 
 def test_a_budget_that_is_set_is_of_the_search_alone(path: Path) -> None:

@@ -178,6 +178,16 @@ def test_a_round_has_no_larger_budget_than_the_full_one() -> None:
         defaults(rounds="8@41,2")
 
 
+def test_a_file_of_another_strategy_gives_what_this_one_has_and_was_not_that_one_s_own(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "choosy.toml"
+    file.write_text(toml(defaults(strategy="choosy", sample=3)))
+    asked = chosen_settings(None, {"strategy": "thrifty"}, file)[1]
+    assert asked == defaults(strategy="thrifty", sample=3)
+    assert (asked.seeds, asked.rounds) == ("own", "10,10")
+
+
 def test_a_setting_has_its_former_name_too(tmp_path: Path) -> None:
     assert defaults(epochs=3) == defaults(budget=3) != defaults()
     assert flat({"epochs": 3}).budget == 3

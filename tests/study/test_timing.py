@@ -236,6 +236,35 @@ def test_what_there_is_no_time_for_is_said_and_comes_with_more_minutes(path: Pat
         assert not left_out(study).keys() & {"rerank", "runs"}
 
 
+def test_what_is_said_when_a_study_goes_on_is_not_what_was_once_left_out(path: Path) -> None:
+    with created(path, minutes=3, runs=6, **TIMED) as study:
+        searched(study, Simulated(1, steady))
+        assert {"rerank", "runs"} <= left_out(study).keys()
+        tried, minutes = len(study.trials()), spent(study) / 60
+    given = {"judge": instant, "workers": 0}
+    with pytest.raises(PangaeaError, match="minutes must be more than that"):
+        pg.resume(path, minutes=minutes, **given)
+    pg.resume(path, rerank=False, runs=1, candidates=tried, **given).close()
+    pg.resume(path, minutes=60, rounds=None, **given).close()
+    with Study.open(path) as study:
+        asked = study.settings
+        assert (asked.rerank, asked.runs, asked.candidates) == (False, 1, tried)
+        assert asked.rounds == "10,10"
+
+
+def test_another_function_to_test_does_not_undo_the_test_of_a_search_whose_time_is_over(
+    path: Path,
+) -> None:
+    with created(path, minutes=8, runs=3, **TIMED) as study:
+        searched(study, Simulated(2, steady))
+        runs, best = study.settings.runs, study.best(3)
+        study.note("time", {"spent": 480.0, "left out": left_out(study)})
+    assert runs
+    pg.resume(path, against="swish", judge=instant, workers=0).close()
+    with Study.open(path) as study:
+        assert (study.settings.runs, study.best(3)) == (runs, best)
+
+
 def test_the_number_of_candidates_ends_it_if_that_comes_first(path: Path) -> None:
     with created(path, minutes=60, **TIMED | {"candidates": 12}) as study:
         engine = Simulated(2, steady)
