@@ -77,3 +77,10 @@ def test_what_each_part_of_choosy_does_is_as_its_searches_say(part: str) -> None
         compared = published["differences"][f"{arm} - choosy"]
         low, high = compared["interval"]
         assert cells[1] == f"{compared['difference']:+.1f} ({low:.1f} to {high:.1f})"
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_published_file_holds_its_command(path: Path) -> None:
+    body = json.loads(path.read_text(encoding="utf-8"))
+    for part in body.get("studies", [body]):
+        assert re.match(r"(python|pangaea|pytest) ", part["command"])

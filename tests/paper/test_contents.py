@@ -90,6 +90,12 @@ def test_of_a_table_the_telling_cells_come_first_and_no_run_is_asked_for_twice()
     }
 
 
+def test_no_two_searches_begin_alike() -> None:
+    named = {search.name: search for row in experiments().values() for search in row.searches}
+    seeds = [search.settings["seed"] for search in named.values()]
+    assert len(named) == len({*seeds}) == 13
+
+
 def test_random_samples_are_trained_once_with_the_full_schedule() -> None:
     for search in experiment("random_samples").searches:
         assert search.settings["budget"] == pg.task(search.task).budgets["full"]

@@ -65,7 +65,7 @@ def test_every_published_file_that_the_map_names_is_there(file: str) -> None:
         for epochs in (15, 50)
         for name in (
             *("wrn-1", "wrn-2", "wrn-3", "general-1", "general-2", "general-3"),
-            *("gelu", "swish", "relu", "child-7"),
+            *("gelu", "swish", "relu", "child-6", "child-7"),
         )
     ],
 )

@@ -1,7 +1,7 @@
 """Regularized evolution that trains nothing twice, and nothing that cannot learn.
 
-What is equivalent to an earlier candidate, constant, infinite or explosive, the paper's evolution
-trains; here it is proposed too, and replaced.
+What is equivalent to a candidate that has a result, constant, infinite or explosive, the paper's
+evolution trains; here it is proposed too, and replaced.
 """
 
 import math
