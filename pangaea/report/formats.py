@@ -53,9 +53,13 @@ def write(
 
 
 def kind_of(output: Path | str | None) -> str:
-    """What the ending of a file's name says; HTML if it says nothing."""
+    """What the ending of a file's name says; HTML if it has none."""
     ending = "" if output is None else Path(output).suffix.lower()[1:]
-    return ending if ending in FORMATS else "html"
+    if ending in ("", "htm", "study"):  # in whose place nothing is written
+        return "html"
+    if ending not in FORMATS:
+        raise UnknownNameError(f"format (the ending of {output})", ending, FORMATS)
+    return ending
 
 
 # Where it is written

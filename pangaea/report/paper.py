@@ -24,6 +24,11 @@ class Shown(NamedTuple):
     caption: str
     groups: dict[str, list[list[str]]]  # rows by the group they stand in
     notes: list[str]
+    missing: list[str]  # which cells have no run
+
+    @property
+    def below(self) -> list[str]:
+        return [*self.notes, *self.missing]
 
 
 def table(
@@ -41,7 +46,7 @@ def table(
     for one in [*rows, *(found_here(row, runs) if row.kind == "table" else [])]:
         if one.scores or one.failures or every:
             groups.setdefault(one.cell.group, []).append(_texts(one))
-    return Shown(row.caption, groups, [*_notes(rows), *missing(row.name, rows, brief)])
+    return Shown(row.caption, groups, _notes(rows), missing(row.name, rows, brief))
 
 
 def function(cell: Cell) -> str:
@@ -134,8 +139,10 @@ def every_table(
         for group in shown.groups.values()
         for cells in group
     ]
-    notes = [note for shown in tables.values() if shown.groups for note in shown.notes]
-    return ["table", *HEAD], rows, [*dict.fromkeys(notes)]
+    with_runs = [shown for shown in tables.values() if shown.groups]
+    notes = [*dict.fromkeys(note for shown in with_runs for note in shown.notes)]
+    notes = [note for note in notes if sum(other.startswith(note) for other in notes) == 1]
+    return ["table", *HEAD], rows, [*notes, " ".join(m for s in with_runs for m in s.missing)]
 
 
 def plain(shown: Shown) -> str:
@@ -155,7 +162,7 @@ def plain(shown: Shown) -> str:
         parts += ["", line(head)]
     for group, members in shown.groups.items():
         parts += [f"— {texts.inert(group)}", *(line([row[i] for i in used]) for row in members)]
-    return "\n".join([*parts, *(f"\n{note}" for note in shown.notes)]) + "\n"
+    return "\n".join([*parts, *(f"\n{note}" for note in shown.below)]) + "\n"
 
 
 def markdown(shown: Shown, *, grouped: bool = False) -> str:
@@ -168,7 +175,7 @@ def markdown(shown: Shown, *, grouped: bool = False) -> str:
             lines.append([f"**{_unmarked(group)}**", *[""] * (len(used) - 1)])
         lines += [[_unmarked(row[i]) for i in used] for row in members]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines) if rows else ""
-    return "\n\n".join(filter(None, (drawn, *map(_unmarked, shown.notes)))) + "\n"
+    return "\n\n".join(filter(None, (drawn, *map(_unmarked, shown.below)))) + "\n"
 
 
 def _unmarked(text: str) -> str:
@@ -185,7 +192,7 @@ def latex(shown: Shown) -> str:
         parts.append(rf"\multicolumn{{{len(used)}}}{{l}}{{\textbf{{{_tex(group)}}}}} \\")
         parts += [" & ".join(_tex(row[i]) for i in used) + r" \\" for row in members]
     parts += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*parts, *(f"% {note}" for note in shown.notes)]) + "\n"
+    return "\n".join([*parts, *(f"% {note}" for note in shown.below)]) + "\n"
 
 
 _TEX = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pangaea.errors import PangaeaError
-from pangaea.report.formats import beside, save, write
+from pangaea.report.formats import beside, kind_of, save, write
 
 PROGRAM = "import sys; from pangaea.report.formats import save; from pathlib import Path; "
 
@@ -94,3 +94,13 @@ def test_a_searchs_own_page_never_takes_the_place_of_another_file(
     (tmp_path / "a.html").write_text("<p>mine</p>")
     (tmp_path / "a-2.html").symlink_to("nowhere")
     assert beside(study) == tmp_path / "a-3.html"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.md", "md"), ("a", "html"), ("a.HTM", "html")])
+def test_a_file_s_ending_says_which_format_it_is(name: str, kind: str) -> None:
+    assert kind_of(name) == kind
+
+
+def test_an_ending_that_is_no_format_is_refused() -> None:
+    with pytest.raises(PangaeaError, match=r"no format \(the ending of a.pdf\) is called 'pdf'"):
+        kind_of("a.pdf")
