@@ -35,7 +35,8 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """
     goal, baseline = study.goal, study.baseline_score
     rerank, test, full = _again(study), study.scores(TEST.name), study.validations()
-    rounds = rounds_of(study)
+    functions, complete = contest(study, trials)
+    rounds = rounds_of(study)[: complete or None]  # without those that time cut off
 
     def order(mean: float | None) -> float:
         return float("inf") if mean is None else -goal.oriented(mean)
@@ -59,7 +60,7 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
                 "seconds": trial.cost,
             }
         )
-    places = {text: place for place, text in enumerate(contest(study, trials)[0])}
+    places = {text: place for place, text in enumerate(functions)}
     rows.sort(key=lambda r: places[r["function"]])
     first = rows[:TESTED]
     validated = any("validation" in run["values"] for run in study.runs(TEST.name))
