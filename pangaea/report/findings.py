@@ -304,6 +304,9 @@ def progress(study: Snapshot) -> str:
         parts = [f"{task}: {done}"]
         if study.settings.given:
             parts.append("warm start")
+        short = {"rerank": "all rounds of training the best again", "runs": "all test runs"}
+        if missing := [what for name, what in short.items() if name in study.left_out]:
+            parts.append(f"no time for {' and '.join(missing)}")
     if study.failures:
         parts.append("failed: " + ", ".join(f"{n} {why}" for why, n in study.failures.items()))
     return " · ".join(parts)
@@ -339,7 +342,10 @@ def command(study: Snapshot) -> str:
     if study.paper:
         return f"pangaea paper run NAME --study {shlex.quote(study.name)}"
     words = ["pangaea", "search"]
-    for name, value in study.settings.as_dict().items():
+    asked = study.settings.as_dict() | study.left_out
+    if asked["candidates"] == MOST_CANDIDATES:  # as many as there is time for
+        del asked["candidates"]
+    for name, value in asked.items():
         if isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name}")
         elif value is not None:

@@ -13,6 +13,7 @@ from pangaea.report import texts
 from pangaea.study.stages import BEST, GENERAL, PAPER, STAGES, TESTED
 from pangaea.study.standing import standing
 from pangaea.study.study import Study
+from pangaea.study.timing import left_out
 from pangaea.tasks.goal import Goal
 
 Row = dict[str, Any]
@@ -47,6 +48,7 @@ class Snapshot:
             self.general = study.asked([GENERAL.name]) > 0  # functions of others, on several tasks
             self.paper = study.asked([PAPER.name]) > 0  # the paper's experiments
             self.waiting = len(study.pending(list(STAGES)))
+            self.left_out: Row = texts.harmless(left_out(study))  # for want of time: as asked for
             self._validations: dict[str, list[float | None]] = texts.harmless(study.validations())
             self._table = [self._clean(row) for row in study.table()]
             self._runs = [self._clean(row) for row in study.runs()]

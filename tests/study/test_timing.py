@@ -12,7 +12,7 @@ import pytest
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.report.findings import progress, state
+from pangaea.report.findings import command, progress, state
 from pangaea.report.records import opened
 from pangaea.study.runner import Runner, Stop
 from pangaea.study.search import Search
@@ -228,6 +228,12 @@ def test_what_there_is_no_time_for_is_said_and_comes_with_more_minutes(path: Pat
     assert "no time for training the best again and all test runs" in watch.notes[-1]
     with opened(path) as snapshot:
         assert state(snapshot) == "finished"
+        told = progress(snapshot)
+        assert "no time for all rounds of training the best again and all test runs" in told
+        again = command(snapshot)
+        assert "--rerank" in again
+        assert "--runs 6" in again
+        assert "--candidates" not in again  # nobody asked for a number
     pg.resume(path, minutes=60, judge=instant, workers=0, candidates=40).close()
     with Study.open(path) as study:
         assert (study.settings.rerank, study.settings.runs) == (True, 6)
