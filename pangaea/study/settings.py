@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.errors import PangaeaError, ParseError, UnknownNameError
 from pangaea.evolution import strategies
 from pangaea.functions.catalog import listed, parse
 from pangaea.functions.expression import Function
@@ -111,12 +111,12 @@ class Settings(Declared):
     @property
     def further(self) -> tuple[str, ...]:
         """The functions that are tested beside the baseline, by the texts that a study keeps."""
-        return () if self.against is None else listed(self.against)
+        return self._listed("against")
 
     @property
     def given(self) -> tuple[Function, ...]:
         """The functions of a warm start."""
-        functions = () if self.start is None else tuple(map(parse, listed(self.start)))
+        functions = tuple(map(parse, self._listed("start")))
         for function in functions:
             if self.tuning.space.levels and not self.tuning.space.holds(function):
                 raise PangaeaError(
@@ -124,6 +124,13 @@ class Settings(Declared):
                     f"functions are made of core units; see `pangaea space --preset {self.preset}`"
                 )
         return functions
+
+    def _listed(self, name: str) -> tuple[str, ...]:
+        texts = getattr(self, name)
+        try:
+            return () if texts is None else listed(texts)
+        except ParseError as error:
+            raise PangaeaError(f"{name}: {texts!r} is no list of functions: {error}") from None
 
     @property
     def again(self) -> tuple[tuple[int, int | None], ...]:

@@ -244,7 +244,7 @@ def test_rounds_with_budgets_have_a_column_of_their_own(path: Path, tmp_path: Pa
         markdown = formats.markdown([study])
     assert re.search(r"tanh\(x\) +61.00 +72.00 @35", text)
     assert re.search(r"swish\(α·x\) +62.00 +69.00 @30", text)
-    assert "again: validation accuracy (%) in the rounds with its largest budget, @ so many" in footer
+    assert "again: validation accuracy (%) in the rounds with its largest budget, @ so" in footer
     assert page["again"] == {"tanh(x)": [0, "72.00 @35"], "swish(alpha*x)": [-1, "69.00 @30"]}
     assert "| 61.00 | 72.00 @35 |" in markdown
     with opened(path) as study:

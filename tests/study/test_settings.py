@@ -248,7 +248,7 @@ def test_a_list_will_do_for_several_names() -> None:
 
 
 def test_a_function_to_be_tested_that_is_none_is_said_at_once() -> None:
-    with pytest.raises(pg.ParseError, match="did you mean swish"):
+    with pytest.raises(PangaeaError, match="did you mean swish"):
         flat({"against": "gelu,swishh"})
 
 
@@ -258,7 +258,7 @@ def test_a_warm_start_is_of_functions_that_can_breed() -> None:
         "mul(x, tanh(x))",
     ]
     assert flat({}).given == ()
-    with pytest.raises(pg.ParseError, match="did you mean swish"):
+    with pytest.raises(PangaeaError, match="did you mean swish"):
         flat({"start": "swishh"})
     with pytest.raises(pg.ParseError, match="learnable baseline"):
         flat({"start": "prelu"})
