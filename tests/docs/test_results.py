@@ -26,6 +26,10 @@ PARTS = {  # of choosy: what docs/search.md calls an arm that goes without one
     "every run with a seed of its own": 'choosy:candidates=160;seeds="own"',
     "the paper's rounds": 'choosy:candidates=200;rounds="10,10"',
     "with a warm start": 'choosy:candidates=160;start="swish,softplus,gelu,elu"',
+    "with further runs of the best": "choosy:candidates=160;pooled=5",
+    "with restarts from the best": "choosy:candidates=160;patience=30",
+    "where the cheapest of equals breeds": "choosy:candidates=160;slack=2",
+    "once more": "choosy:candidates=160",
 }
 TASKS = (ROOT / "docs" / "tasks.md").read_text()
 
