@@ -63,10 +63,9 @@ def played(
         wanted = runs_of(rounds[: complete + 1], budget)
         runs = {function: scores.get((function, budget), ())[:wanted] for function in order[:count]}
         means = {text: fmean(each) for text, each in runs.items() if len(each) == wanted}
-        places = [place for place, text in enumerate(order[:count]) if text in means]
-        for place, text in zip(
-            places, sorted(means, key=means.__getitem__, reverse=True), strict=True
-        ):
+        places = sorted(map(order.index, means))
+        best_first = sorted(means, key=means.__getitem__, reverse=True)
+        for place, text in zip(places, best_first, strict=True):
             order[place] = text
         if len(means) < len(runs):
             break

@@ -29,9 +29,13 @@ class Settings(evolution.Settings):
 def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal:
     """What thrifty proposes, or the freest of several such."""
     count = 1 if rng.random() < settings.unscreened else settings.children
-    children = [thrifty.propose(trials, rng, settings) for _ in range(count)]
-    affordable = [child for child in children if settings.affordable(child.function)]
-    return max(affordable or children, key=_promise)
+    children: list[Proposal] = []
+    for _ in range(count):
+        child = thrifty.propose(trials, rng, settings)
+        if not settings.affordable(child.function):  # nor would the next one be
+            return max(children, key=_promise, default=child)
+        children.append(child)
+    return max(children, key=_promise)
 
 
 def _promise(child: Proposal) -> float:
