@@ -62,7 +62,9 @@ def run(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="Only cells whose function, group or task has this."),
+        typer.Option(
+            metavar="TEXT", help="Only cells of this function, group or task, or this search."
+        ),
     ] = None,
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Every result also as a line of this file.")
@@ -98,7 +100,8 @@ def run(
         say(f"stopped; everything so far is in {study}: the same command goes on")
         sys.exit(130)
     over = "" if outcome.in_time else "; the minutes are over, the same command goes on"
-    say(f"{outcome.done} of {outcome.total} runs are there{over}")
+    if outcome.total or over:
+        say(f"{outcome.done} of {outcome.total} runs are there{over}")
     for path in outcome.searches:
         if path.exists():
             say(f"its search is in {path}")
