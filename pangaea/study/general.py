@@ -121,7 +121,7 @@ def _wanted(name: str, task: Task, member: _Member, seed: int, stage: Stage = GE
 
 def _what(name: str, member: _Member) -> str:
     """What runs have in common that differ in their seed alone."""
-    return "/".join((name, member.function, *([] if member.scope is None else [member.scope])))
+    return f"{name}/{member.function}/{member.scope}"
 
 
 def _tests(members: Sequence[_Member], on: Mapping[str, Task], tests: int) -> list[Wanted]:
