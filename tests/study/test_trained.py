@@ -23,7 +23,7 @@ def study(path: Path) -> pg.Study:
     with Maker(path, candidates=2, runs=0) as maker, maker.study.transaction():
         for number, text in enumerate((TEXT, "tanh(x)"), 1):
             maker.study.add(number, text, None, "initial")
-            maker.run("search", number, text, number, 70.0 + number)
+            maker.run("search", number, text, number, 74.0 - number)
         maker.run("rerank", 1, TEXT, 5, 75.0)
     return pg.open_study(path)
 

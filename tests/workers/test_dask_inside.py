@@ -108,7 +108,8 @@ def test_a_worker_process_does_not_import_the_main_module(client: Any) -> None:
 
 def test_a_nanny_notices_that_its_scheduler_is_gone() -> None:
     async def outlast() -> bool:
-        scheduler = await Scheduler(port=0, host="127.0.0.1", dashboard=False)
+        quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+        scheduler = await Scheduler(port=0, host="127.0.0.1", **quiet)
         nanny = type("N", (), {"scheduler_addr": scheduler.address, "connection_args": {}})()
         waiting = asyncio.create_task(dask_inside.outlast_scheduler(nanny))
         await asyncio.sleep(0.3)
