@@ -35,7 +35,9 @@ _SOURCE = ("recipe", *ORIGIN)
 
 
 def _text(value: Any) -> bool:
-    return isinstance(value, str) and len(value.encode()) <= schema.LONGEST
+    with suppress(UnicodeEncodeError):  # half a character
+        return isinstance(value, str) and len(value.encode()) <= schema.LONGEST
+    return False
 
 
 def _number(value: Any) -> bool:
@@ -207,7 +209,7 @@ def _of_text(text: str, path: Path) -> Iterator[Line]:
             continue
         try:
             known = json.loads(part)
-        except ValueError:
+        except (ValueError, RecursionError):
             if number == text.count("\n") + 1:
                 return  # cut off while it was written
             raise PangaeaError(f"{path}, line {number}, is not JSON") from None

@@ -139,6 +139,7 @@ def test_a_function_that_nobody_here_can_read_is_left_out(tmp_path: Path) -> Non
         ('{"values": [1]}', r"its values is \[1\]"),
         ('{"values": {"validation": "70"}}', "its values is"),
         ('{"recipe": "abc"}', "its recipe is 'abc'"),
+        ('{"detail": "\\ud800"}', "its detail is"),
     ],
 )
 def test_a_line_that_is_not_a_run_is_named(tmp_path: Path, text: str, why: str) -> None:
