@@ -89,7 +89,7 @@ def _better(goal: Goal, score: float | None, than: float | None) -> str:
     gain = goal.gain(score, than)
     if not math.isfinite(gain):
         return word
-    return f"{f'{goal.bare(abs(gain))} {goal.points}'.rstrip()} {word}"
+    return f"{f'{goal.shown_distance(score, than)} {goal.points}'.rstrip()} {word}"
 
 
 def _facts(study: Snapshot, best: Row | None) -> Iterable[tuple[str, str]]:

@@ -9,6 +9,8 @@ from typing import Any
 from pangaea.errors import PangaeaError
 
 _MOST_DIGITS = 12  # behind the point; a float has no more to tell
+_USUAL_DIGITS = 4
+_LARGE = 1e9
 _PARTS = ("validation ", "test ")  # of the data, which a goal's name may begin with
 
 
@@ -21,7 +23,7 @@ class Goal:
     maximised: bool = True
     failure: float | None = None  # what a failed run is worth in a mean; None: infinitely bad
     threshold: float | None = None  # V: a function breeds from this score on; None: from any
-    digits: int = 4
+    digits: int = _USUAL_DIGITS
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -77,19 +79,37 @@ class Goal:
 
     def bare(self, score: float) -> str:
         """A score without its unit, as in a column that names it."""
-        return f"{score:.{self.digits}f}".replace("inf", "∞")
+        return self._digits(score, score)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Between which sizes the goal's digits tell scores apart; others are shown as 4.20e-5."""
+        return 10.0 ** (2 - max(self.digits, _USUAL_DIGITS)), _LARGE
+
+    def _digits(self, number: float, scale: float) -> str:
+        """A number as scores of such a size are shown."""
+        small, large = self.limits
+        if scale == 0 or small <= abs(scale) < large or not math.isfinite(number):
+            return f"{number:.{self.digits}f}".replace("inf", "∞")
+        digits, power = f"{number:.2e}".split("e")
+        return f"{digits}e{int(power):+}"
 
     def shown(self, score: float) -> str:
         return self.bare(score) + self.suffix
 
     def shown_mean(self, mean: float, sd: float | None) -> str:
         """`mean ± sd` without the unit."""
-        return self.bare(mean) + ("" if sd is None else f" ± {self.bare(sd)}")
+        return self.bare(mean) + ("" if sd is None else f" ± {self._digits(sd, mean)}")
 
     def shown_gain(self, score: float, than: float) -> str:
         """By how much a score is better, signed: + is better, whatever the goal."""
         gain = self.gain(score, than)
-        return f"{gain:+.{self.digits}f}".replace("inf", "∞").replace("-", "−")
+        sign = "−" if math.copysign(1, gain) < 0 else "+"
+        return sign + self.shown_distance(score, than)
+
+    def shown_distance(self, score: float, other: float) -> str:
+        """How far two scores are from each other."""
+        return self._digits(abs(score - other), max(abs(score), abs(other)))
 
     @property
     def points(self) -> str:

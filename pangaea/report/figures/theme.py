@@ -19,6 +19,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
 GREY = "#8A8A8A"  # of the baseline and whatever is compared with; seen on light and dark alike
 
 WIDTH = 960  # pixels of a picture
+_ANY_SIZE = 4  # digits of a goal, from which on its scores may have any size
 _EACH = 10  # whole numbers that have room for a label each; beyond, Plotly chooses among them
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
@@ -153,6 +154,10 @@ def rounded(value: float) -> float:
 
 
 def score(axis: str, goal: Goal) -> str:
-    """A score in a hover text, which reads it from an axis or from `customdata`."""
+    """A score in a hover text, which reads it from an axis or from `customdata`.
+
+    Plotly cannot show small scores otherwise than large ones; six digits tell both apart.
+    """
     unit = shown(goal.suffix).replace("%{", "% {")
-    return f"%{{{axis}:.{goal.digits}f}}{unit}"
+    form = f".{goal.digits}f" if goal.digits < _ANY_SIZE else ".6~g"
+    return f"%{{{axis}:{form}}}{unit}"

@@ -67,6 +67,7 @@ def report(study: Snapshot, together: Sequence[Snapshot], since: int = 0) -> dic
         "goal": {
             "suffix": goal.suffix,
             "digits": goal.digits,
+            "limits": goal.limits,
             "maximised": goal.maximised,
         },
         "baseline": {"name": texts.name(study.baseline), "score": study.baseline_score},

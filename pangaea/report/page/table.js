@@ -94,8 +94,8 @@ function candidate(row) {
   const texts = {
     "#": number,
     function: readable,
-    search: score === null ? "" : score.toFixed(report().goal.digits),
-    gain: signed(gain(row)),
+    search: score === null ? "" : shown(score, score),
+    gain: signedGain(row),
     again: known(report().again, text)?.[1] ?? "",
     full: known(report().full, text)?.[1] ?? "",
     test: test ? `${test.shown} ${test.stars}` : "",
@@ -114,9 +114,19 @@ function candidate(row) {
   return make("tr", { className: failure ? "failed" : "" }, ...Object.values(cells));
 }
 
-function signed(value) {
+function signedGain(row) {
+  const value = gain(row);
   if (value === null) return "";
-  return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(report().goal.digits);
+  const scale = Math.max(Math.abs(row[3]), Math.abs(report().baseline.score));
+  return (value < 0 ? "−" : "+") + shown(Math.abs(value), scale);
+}
+
+// A number as scores of such a size are shown everywhere.
+function shown(number, scale) {
+  const { digits, limits } = report().goal;
+  const size = Math.abs(scale);
+  const plain = size === 0 || (limits[0] <= size && size < limits[1]);
+  return plain ? number.toFixed(digits) : number.toExponential(2);
 }
 
 // What the columns are.
