@@ -253,7 +253,9 @@ def settings(
     if "minutes" in values:  # decide how many, unless somebody says it
         suited["candidates"] = MOST_CANDIDATES
     defaults = strategies.strategy(strategy).defaults
-    return possible(flat({**defaults, **suited, "strategy": strategy, **values}), task)
+    begun = flat({**defaults, **suited, "strategy": strategy, **values})
+    _check_budget("budget", begun.budget, task)  # a study that was begun with more goes on
+    return possible(begun, task)
 
 
 def _of_another(written: Mapping[str, Any], strategy: str) -> dict[str, Any]:
@@ -267,14 +269,18 @@ def _of_another(written: Mapping[str, Any], strategy: str) -> dict[str, Any]:
 
 
 def possible(settings: Settings, task: Task) -> Settings:
-    """The settings, if the task can train as long as they say."""
-    full = task.budgets["full"]
+    """The settings, if the task can train as long as their rounds say."""
     for _, budget in settings.again:
-        if budget is not None and budget > full:
-            raise PangaeaError(
-                f"rounds: {task.name} trains for {full} {task.unit} at most, got {budget}"
-            )
+        _check_budget("rounds", budget, task)
     return settings
+
+
+def _check_budget(name: str, budget: int | None, task: Task) -> None:
+    full = task.budgets["full"]
+    if budget is not None and budget > full:
+        raise PangaeaError(
+            f"{name}: {task.name} trains for {full} {task.unit} at most, got {budget}"
+        )
 
 
 def read(file: Path | str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pangaea.evolution.strategies import strategies
 from pangaea.functions.space import PRESETS
 from pangaea.settings import Declaration, declarations
 from pangaea.study.driver import chosen_settings
-from pangaea.study.settings import SCOPES, Settings, flat, known, read, settings, toml
+from pangaea.study.settings import SCOPES, Settings, flat, known, possible, read, settings, toml
 from pangaea.tasks import classification
 from pangaea.training.how import PRECISIONS, How
 from pangaea.workers.place import Place
@@ -176,6 +176,14 @@ def test_a_round_has_no_larger_budget_than_the_full_one() -> None:
     assert defaults(rounds="8@40,2").again == ((8, 40), (2, None))
     with pytest.raises(PangaeaError, match="mnist1d trains for 40 epochs at most, got 41"):
         defaults(rounds="8@41,2")
+
+
+def test_a_search_begins_with_no_larger_budget_than_the_full_one_but_goes_on_with_it() -> None:
+    assert defaults(budget=40).budget == 40
+    with pytest.raises(PangaeaError, match="budget: mnist1d trains for 40 epochs at most, got 41"):
+        defaults(budget=41)
+    begun_before = flat({"budget": 41})
+    assert possible(begun_before, pg.task("mnist1d")) is begun_before
 
 
 def test_a_file_of_another_strategy_gives_what_this_one_has_and_was_not_that_one_s_own(
