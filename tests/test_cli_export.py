@@ -24,8 +24,9 @@ def test_export_prints_or_writes_what_python_gives(tmp_path: Path) -> None:
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a small study, and the state dict of a model."""
     folder = tmp_path_factory.mktemp("files")
-    small = {"candidates": 3, "budget": 1, "population": 2, "sample": 1, "runs": 1, "workers": 0}
-    pg.search("mnist1d", study=folder / "a.study", seed=5, preset="smooth", **small).close()
+    small = {"candidates": 3, "budget": 1, "population": 2, "sample": 1, "workers": 0}
+    brief = small | {"rounds": "1", "runs": 0}
+    pg.search("mnist1d", study=folder / "a.study", seed=5, preset="smooth", **brief).close()
     torch.manual_seed(0)
     act = pg.Activation("wrn-1", shape=2)
     with torch.no_grad():
