@@ -2,10 +2,11 @@
 
 import math
 import shlex
+from collections import Counter
 from statistics import fmean
 from typing import Any
 
-from pangaea.evolution.ranking import top
+from pangaea.evolution.ranking import runs_of, top
 from pangaea.report import texts
 from pangaea.report.front import times
 from pangaea.report.measures import (
@@ -268,11 +269,12 @@ def _trained_again(study: Snapshot) -> str | None:
     order, complete = contest(study, best)
     if complete == len(rounds):
         return None
-    scores = study.scores(RERANK.name)
     counts = [min(count, len(best)) for count, _ in rounds]
+    functions, budget = rounds[complete]
     end = len(rounds) - rounds[::-1].index(rounds[complete])  # of the rounds that are alike
-    ended = (len(scores.get(text, ())) for text in order[: rounds[complete].functions])
-    now = sum(min(runs, end) - complete for runs in ended)
+    before, wanted = (runs_of(rounds[:place], budget) for place in (complete, end))
+    ended = Counter(r["function"] for r in study.runs(RERANK.name) if r["budget"] == budget)
+    now = sum(min(ended[text], wanted) - before for text in order[:functions])
     return f"{RERANK.name}: {sum(counts[:complete]) + now} of {sum(counts)} runs"
 
 

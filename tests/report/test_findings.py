@@ -146,6 +146,20 @@ def test_how_far_rounds_with_budgets_are_is_told(tmp_path: Path) -> None:
     assert states == [*(f"rerank: {done} of 9 runs" for done in range(9)), "finished"]
 
 
+def test_runs_with_budgets_that_no_round_has_any_more_do_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "on.study"
+    with Maker(path, candidates=30, rounds="4@5,2", runs=0) as maker:
+        maker.baseline()
+        maker.search()
+        order = [row["function"] for row in maker.study.best(4)]
+        with maker.study.transaction():  # as other rounds once asked for them
+            for seed, text in enumerate(order):
+                maker.run("rerank", None, text, seed, 60.0, 2)
+            maker.run("rerank", None, order[0], 9, 60.0, 5)
+        with opened(path) as study:
+            assert state(study) == "rerank: 1 of 6 runs"
+
+
 def test_the_command_has_every_setting_that_was_given(tmp_path: Path) -> None:
     given = {"task": "it's", "rerank": False, "timeout": 9.5, "seed": 3}
     with Maker(tmp_path / "a.study", **given):
