@@ -3,6 +3,8 @@
     python benchmarks/strategies.py FOLDER --arms evolution thrifty choosy --searches 16
     python benchmarks/strategies.py FOLDER --report results/strategies.json
 
+With `--task tabular-3` they search on another task.
+
 An arm is a strategy, with settings of its own after a colon: `'thrifty:sample=3;rounds="8,4,2"'`.
 The unit is the search: one core each, and the function that it puts first is tested with ten fresh
 seeds.
@@ -35,6 +37,7 @@ from pangaea.workers.worker import die_with_parent
 TEST_RUNS = 10
 FRESH = 1_000_000  # no search has such a seed
 DRAWS = 10_000  # of the bootstrap
+DIGITS = 6  # behind the point: searches on a task whose scores are shares lie 0.0005 apart
 
 
 def settings(arm: str) -> dict[str, Any]:
@@ -113,7 +116,7 @@ def run_all(folder: Path, task: str, jobs: Sequence[tuple[str, int]], options: A
                 print("time is up; the same command goes on", flush=True)
                 break
             print(
-                f"{row['arm']} {row['search']}: {row['test']:.2f} (believed {row['believed']:.2f})"
+                f"{row['arm']} {row['search']}: {row['test']:.6g} (believed {row['believed']:.6g})"
                 f" {row['function']}, {row['units']} units, {row['seconds']:.0f} s",
                 flush=True,
             )
@@ -124,7 +127,7 @@ def interval(values: np.ndarray) -> list[float]:
     """95% by bootstrap over searches, of the mean."""
     rng = np.random.default_rng(0)
     means = rng.choice(values, (DRAWS, len(values))).mean(1)
-    return [round(float(q), 3) for q in np.quantile(means, (0.025, 0.975))]
+    return [round(float(q), DIGITS) for q in np.quantile(means, (0.025, 0.975))]
 
 
 def difference(mine: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
@@ -133,8 +136,8 @@ def difference(mine: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
     draws = [rng.choice(values, (DRAWS, len(values))).mean(1) for values in (mine, theirs)]
     low, high = np.quantile(draws[0] - draws[1], (0.025, 0.975))
     return {
-        "difference": round(float(mine.mean() - theirs.mean()), 3),
-        "interval": [round(float(low), 3), round(float(high), 3)],
+        "difference": round(float(mine.mean() - theirs.mean()), DIGITS),
+        "interval": [round(float(low), DIGITS), round(float(high), DIGITS)],
     }
 
 
@@ -150,10 +153,10 @@ def report(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "arms": {
             arm: {
                 "searches": len(column[arm, "test"]),
-                "test": round(float(column[arm, "test"].mean()), 3),
-                "test_sd": round(float(column[arm, "test"].std(ddof=1)), 3),
+                "test": round(float(column[arm, "test"].mean()), DIGITS),
+                "test_sd": round(float(column[arm, "test"].std(ddof=1)), DIGITS),
                 "test_interval": interval(column[arm, "test"]),
-                "optimism": round(float(column[arm, "optimism"].mean()), 3),
+                "optimism": round(float(column[arm, "optimism"].mean()), DIGITS),
                 "optimism_interval": interval(column[arm, "optimism"]),
                 "units": round(float(column[arm, "units"].mean()), 1),
                 "candidates": round(float(column[arm, "candidates"].mean()), 1),
@@ -167,6 +170,13 @@ def report(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         },
         "rows": [dict(row) for row in rows],
     }
+
+
+def command(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What makes such searches again."""
+    arms = list(dict.fromkeys(row["arm"] for row in rows))
+    words = ["--task", rows[0]["task"], "--searches", str(1 + max(row["search"] for row in rows))]
+    return shlex.join(["python", "benchmarks/strategies.py", "FOLDER", *words, "--arms", *arms])
 
 
 def finished(folder: Path) -> list[dict[str, Any]]:
@@ -186,9 +196,8 @@ def main() -> None:
     parser.add_argument("--report", type=Path, help="write what the searches say, and search not")
     options = parser.parse_args()
     if options.report:
-        arms = shlex.join(options.arms)
-        about = {"command": f"python benchmarks/strategies.py FOLDER --arms {arms}"}
-        body = about | report(finished(options.folder))
+        rows = finished(options.folder)
+        body = {"command": command(rows)} | report(rows)
         options.report.write_text(json.dumps(body, indent=1) + "\n")
         for arm, row in body["arms"].items():
             print(arm, row)
