@@ -41,9 +41,9 @@ def list_experiments(study: Kept = STUDY, scale: Size = "paper") -> None:
     ended = finished(study, scale)
     console.print(experiments_table(_runs(study, missing=True), scale, ended), highlight=False)
     say(
-        "\nRuns, epochs and hours at this scale, searches included, about as long as this "
-        "machine's device takes for them; done: runs in the study; searched: searches that ended "
-        "beside it. pangaea paper run NAME goes on with one, pangaea paper show NAME shows it."
+        "\nRuns in the study of those that it takes at this scale, searches that ended beside it, "
+        "epochs of all of them, and about how long this machine's device takes for these. "
+        "pangaea paper run NAME goes on with one, pangaea paper show NAME shows it."
     )
 
 

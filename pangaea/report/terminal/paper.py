@@ -16,7 +16,7 @@ def experiments_table(
 ) -> Table:
     """A row for each, at this scale and on this machine's device; `searched` names searches."""
     device = DEVICES["cuda" if torch.cuda.is_available() else "cpu"]
-    head = ("name", "kind", "runs", "searches", "epochs", "hours", "done", "searched")
+    head = ("name", "kind", "runs", "searches", "epochs", "hours")
     table = Table(*head, box=None)
     table.pad_edge = False
     table.columns[0].no_wrap, table.columns[0].overflow = True, "fold"
@@ -28,12 +28,10 @@ def experiments_table(
         table.add_row(
             row.name,
             row.kind,
-            str(cost.runs or ""),
-            str(len(row.searches) or ""),
-            f"{cost.epochs:,}" if cost.epochs else "",
-            _hours(cost.seconds) if cost.epochs else "",
             f"{cost.done}/{cost.runs}" if cost.runs else "",
             f"{ended}/{len(row.searches)}" if row.searches else "",
+            f"{cost.epochs:,}" if cost.epochs else "",
+            _hours(cost.seconds) if cost.epochs else "",
         )
     return table
 
