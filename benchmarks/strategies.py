@@ -179,6 +179,12 @@ def command(rows: Sequence[Mapping[str, Any]]) -> str:
     return shlex.join(["python", "benchmarks/strategies.py", "FOLDER", *words, "--arms", *arms])
 
 
+def hardware(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What the searches were made on."""
+    machines = {f"{r['machine']}, torch {r['torch']}, Python {r['python']}" for r in rows}
+    return "one core each: " + "; ".join(sorted(machines))
+
+
 def finished(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
@@ -197,7 +203,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.report:
         rows = finished(options.folder)
-        body = {"command": command(rows)} | report(rows)
+        body = {"command": command(rows), "hardware": hardware(rows)} | report(rows)
         options.report.write_text(json.dumps(body, indent=1) + "\n")
         for arm, row in body["arms"].items():
             print(arm, row)

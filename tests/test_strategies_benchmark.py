@@ -35,9 +35,20 @@ def test_the_difference_of_two_arms_has_an_interval_around_it() -> None:
     assert 0 < low < difference["difference"] < high
 
 
-def test_the_published_figures_are_those_of_the_published_rows() -> None:
-    published = json.loads((REPOSITORY / "results/strategies.json").read_text())
-    assert strategies.report(published["rows"])["arms"] == published["arms"]
+@pytest.mark.parametrize("name", ["strategies", "strategies-tabular-3"])
+def test_the_published_figures_are_those_of_the_published_rows(name: str) -> None:
+    published = json.loads((REPOSITORY / f"results/{name}.json").read_text())
+    figures = strategies.report(published["rows"])
+    assert figures["arms"] == published["arms"]
+    assert figures["differences"] == published["differences"]
+
+
+def test_the_command_and_the_machine_are_those_of_the_rows() -> None:
+    published = json.loads((REPOSITORY / "results/strategies-tabular-3.json").read_text())
+    rows = published["rows"]
+    assert strategies.command(rows) == published["command"]
+    assert "--task tabular-3 --searches 16 --arms choosy:candidates=150 " in published["command"]
+    assert strategies.hardware(rows) == published["hardware"]
 
 
 def test_a_search_of_each_arm_is_tested_and_not_made_twice(tmp_path: Path) -> None:

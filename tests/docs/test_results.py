@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -81,6 +82,34 @@ def test_what_each_part_of_choosy_does_is_as_its_searches_say(part: str) -> None
         compared = published["differences"][f"{arm} - choosy"]
         low, high = compared["interval"]
         assert cells[1] == f"{compared['difference']:+.1f} ({low:.1f} to {high:.1f})"
+
+
+def test_what_strategies_find_on_another_task_is_as_their_searches_say() -> None:
+    published = json.loads((RESULTS / "strategies-tabular-3.json").read_text())
+    tanh = next(
+        row["mean"]
+        for row in json.loads((RESULTS / "common-tabular-3.json").read_text())["functions"]
+        if row["function"] == "tanh(x)"
+    )
+    text = (ROOT / "docs/search.md").read_text()
+    table = text.split("| `tabular-3` |")[1].split("\n\n")[0]
+    shown = {
+        cells[0].strip("`"): cells[1:]
+        for line in table.splitlines()[2:]
+        for cells in [[cell.strip() for cell in line.split("|")[1:-1]]]
+    }
+    for arm, figures in published["arms"].items():
+        tests = [row["test"] for row in published["rows"] if row["arm"] == arm]
+        low, high = figures["test_interval"]
+        assert shown.pop(arm.partition(":")[0]) == [
+            f"{figures['test']:.4f}",
+            f"{low:.4f} to {high:.4f}",
+            f"{median(tests):.4f}",
+        ]
+    assert not shown
+    better = sum(row["test"] > tanh for row in published["rows"])
+    assert f"tanh is the best there, with {tanh:.4f}" in text
+    assert f"{better} of the {len(published['rows'])} searches" in text
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
