@@ -82,7 +82,8 @@ def test_the_scores_of_short_trainings_are_those_of_the_runs(name: str, epochs: 
 
 def test_the_other_figures_are_those_of_their_files() -> None:
     arms = of("strategies.json")["arms"]
-    for name in ("evolution", "thrifty", "choosy"):
+    others = ("random-search:candidates=200", "nonparametric:candidates=200")
+    for name in ("evolution", "thrifty", "choosy", *others):
         rows = [row["test"] for row in of("strategies.json")["rows"] if row["arm"] == name]
         assert len(rows) == arms[name]["searches"] == 16
         assert f"{fmean(rows):.1f} ± {stdev(rows):.1f}" in found("strategies.json")
