@@ -148,7 +148,7 @@ def elsewhere() -> tuple[list[str], np.ndarray]:
 
 
 def main() -> None:
-    for task in ("mnist1d", "tabular", "pinn", "charlm"):
+    for task in ("mnist1d", "tabular", "tabular-3", "pinn", "charlm"):
         past = searches(task)
         for name, guess in GUESSES.items():
             rows = [row for trials in past for row in next_ones(trials, guess)]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import pangaea as pg
+
 REPOSITORY = Path(__file__).parents[1]
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
@@ -41,6 +43,19 @@ def test_the_published_figures_are_those_of_the_published_rows(name: str) -> Non
     figures = strategies.report(published["rows"])
     assert figures["arms"] == published["arms"]
     assert figures["differences"] == published["differences"]
+
+
+@pytest.mark.parametrize("name", ["strategies", "strategies-tabular-3"])
+def test_the_open_table_holds_the_runs_of_the_published_searches(name: str) -> None:
+    published = json.loads((REPOSITORY / f"results/{name}.json").read_text())
+    runs = pg.bench().where(task=published["rows"][-1]["task"])
+    runs = runs[runs.stage != "baseline"]
+    budgets: dict[str, list[int]] = {}
+    for study, budget in zip(runs.study, runs.budget, strict=True):
+        budgets.setdefault(study, []).append(int(budget))
+    for row in published["rows"]:
+        trained = budgets[strategies.stem(row["arm"], row["search"])]
+        assert (len(trained), sum(trained)) == (row["runs"], row["units"])
 
 
 def test_the_command_and_the_machine_are_those_of_the_rows() -> None:

@@ -1,7 +1,7 @@
 """`thrifty` with a choice among twenty children: the one that its parameters can bend most.
 
 On the default task 32% of the functions that their parameters bend by 0.8 to 3 times their spread
-score above 79 with the full budget, and 6% of the others (4,794 functions, docs/bench.md). What is
+score above 79 with the full budget, and 6% of the others (4,958 functions, docs/bench.md). What is
 compared shares its seeds, and the best are run again in rounds that halve them.
 """
 
