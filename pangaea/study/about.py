@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pangaea import __version__
-from pangaea.errors import PangaeaError
+from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.study.schema import LAST_MOMENT, NONSENSE, brief, damaged
 from pangaea.study.settings import Settings, flat
 from pangaea.tasks.goal import Goal
@@ -37,6 +37,12 @@ def about(entries: Mapping[str, str], path: Path) -> About:
             return read(entries[name])
         except KeyError:
             raise damaged(path, f"it has no entry {name!r}") from None
+        except UnknownNameError as error:
+            kind, unknown, _ = error.arguments
+            raise PangaeaError(
+                f"{path} has a {kind} that pangaea {__version__} does not know, {unknown[:60]!r}: "
+                "open it with the version that made it, or it is damaged"
+            ) from None
         except PangaeaError as error:
             raise damaged(path, f"its {name}: {error}") from None
         except NONSENSE as error:

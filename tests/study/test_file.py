@@ -146,6 +146,24 @@ def test_a_study_that_lacks_something_is_damaged_and_not_held(path: Path) -> Non
     assert ".lock" not in "".join(left(path.parent))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "unknown"),
+    [("patience", "30", "a setting .*'patience'"), ("strategy", '"bold"', "a strategy .*'bold'")],
+)
+def test_a_study_of_another_version_is_not_called_damaged_at_once(
+    path: Path, name: str, value: str, unknown: str
+) -> None:
+    created(path).close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "update about set value = json_set(value, ?, json(?)) where name = 'settings'",
+            (f"$.{name}", value),
+        )
+        connection.commit()
+    with pytest.raises(PangaeaError, match=rf"a\.study has {unknown}: open it with the version"):
+        Study.open(path)
+
+
 def test_a_transaction_is_all_or_nothing(path: Path) -> None:
     def record(*numbers: int) -> None:
         with study.transaction():
