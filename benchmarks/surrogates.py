@@ -30,7 +30,6 @@ LEAST = 1e-3  # what a constant counts as where a logarithm is taken
 NEAR = 0.7  # the distance, in the trials' standard deviations, at which one counts 1/e
 FAR = 3.0  # deviations from the trials' mean: beyond, all are alike
 DOUBT = 0.3  # what is known before any trial, that the place is the middle one, counts so much
-MINIMISED = ("charlm", "pinn")
 
 Guess = Callable[[Sequence[Trial], Sequence[str]], Sequence[float]]
 
@@ -105,16 +104,16 @@ GUESSES: dict[str, Guess] = {"a process on looks": process, "places of similar t
 
 
 def searches(task: str) -> list[list[Trial]]:
-    """The candidates of each search that was not choosy, larger scores being better."""
+    """The candidates of each search that chose by no such guess, larger scores being better."""
     runs = pg.bench().where(task=task, part="validation", stage="search")
     runs = runs.where(budget=int(runs.budget.min()))
-    sign = -1 if task in MINIMISED else 1
+    goal = pg.task(task).goal
     histories = []
     for study in np.unique(runs.study):
         if study.startswith(("choosy", "belief")):
             continue
         rows = runs.where(study=study)
-        scores = [None if np.isnan(score) else sign * float(score) for score in rows.score]
+        scores = [None if np.isnan(score) else goal.oriented(float(score)) for score in rows.score]
         histories.append(
             [
                 Trial(number, text, None, (Measured(SHORT, score),), score)
@@ -125,8 +124,9 @@ def searches(task: str) -> list[list[Trial]]:
 
 
 def next_ones(trials: Sequence[Trial], guess: Guess) -> list[tuple[float, float]]:
-    """Of the candidates that came next: Spearman, and which part of the best tenth is guessed to be
-    among the better half."""
+    """Of the candidates that came next: Spearman, and the part of the best tenth that is kept by
+    who takes the better half as guessed.
+    """
     scores = np.array([-np.inf if t.score is None else t.score for t in trials])
     best = rankdata(scores) > 0.9 * len(scores)
     rows = []
