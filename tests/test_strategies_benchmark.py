@@ -10,6 +10,7 @@ import pytest
 import pangaea as pg
 
 REPOSITORY = Path(__file__).parents[1]
+PUBLISHED = sorted(path.stem for path in (REPOSITORY / "results").glob("strategies*.json"))
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 import strategies  # noqa: E402
@@ -37,7 +38,7 @@ def test_the_difference_of_two_arms_has_an_interval_around_it() -> None:
     assert 0 < low < difference["difference"] < high
 
 
-@pytest.mark.parametrize("name", ["strategies", "strategies-tabular-3"])
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_the_published_figures_are_those_of_the_published_rows(name: str) -> None:
     published = json.loads((REPOSITORY / f"results/{name}.json").read_text())
     figures = strategies.report(published["rows"])
@@ -45,7 +46,7 @@ def test_the_published_figures_are_those_of_the_published_rows(name: str) -> Non
     assert figures["differences"] == published["differences"]
 
 
-@pytest.mark.parametrize("name", ["strategies", "strategies-tabular-3"])
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_the_open_table_holds_the_runs_of_the_published_searches(name: str) -> None:
     published = json.loads((REPOSITORY / f"results/{name}.json").read_text())
     runs = pg.bench().where(task=published["rows"][-1]["task"])

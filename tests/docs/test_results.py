@@ -33,6 +33,7 @@ PARTS = {  # of choosy: what docs/search.md calls an arm that goes without one
     "with the half": "choosy:candidates=160;likely=0.5",
     "once more": "choosy:candidates=160",
 }
+FIGURES = ("test", "optimism")
 TASKS = (ROOT / "docs" / "tasks.md").read_text()
 
 
@@ -113,6 +114,38 @@ def test_what_strategies_find_on_another_task_is_as_their_searches_say() -> None
     better = sum(row["test"] > tanh for row in published["rows"])
     assert f"tanh is the best there, with {tanh:.4f}" in text
     assert f"{better} of the {len(published['rows'])} searches" in text
+
+
+@pytest.mark.parametrize("task", ["tabular", "tabular-2", "tabular-3"])
+def test_what_common_seeds_and_rounds_that_halve_do_is_as_their_searches_say(task: str) -> None:
+    published = json.loads((RESULTS / f"strategies-{task}.json").read_text())
+    plain = "thrifty:candidates=200"
+    both = PARTS["of one child"].replace("160", "150")
+    compared = published["differences"]
+    if f"{both} - {plain}" in compared:
+        difference = compared[f"{both} - {plain}"]["difference"]
+        low, high = compared[f"{both} - {plain}"]["interval"]
+    else:
+        difference = -compared[f"{plain} - {both}"]["difference"]
+        high, low = (-end for end in compared[f"{plain} - {both}"]["interval"])
+    figures = [published["arms"][arm][name] for arm in (plain, both) for name in FIGURES]
+    table = (ROOT / "docs/search.md").read_text().split("| `thrifty` | tests at |")[1]
+    (row,) = re.findall(rf"^\| `{task}` \| (.*) \|$", table, re.MULTILINE)
+    assert row.replace("−", "-").split(" | ") == [
+        *(f"{figure:.5f}" for figure in figures),
+        f"{difference:+.5f} ({low:.5f} to {high:.5f})",
+    ]
+
+
+@pytest.mark.parametrize("task", ["tabular", "tabular-2"])
+def test_how_often_a_search_beats_gelu_is_as_its_searches_say(task: str) -> None:
+    functions = json.loads((RESULTS / f"common-{task}.json").read_text())["functions"]
+    best = max(functions, key=lambda row: row["mean"])
+    rows = json.loads((RESULTS / f"strategies-{task}.json").read_text())["rows"]
+    better = sum(row["test"] > best["mean"] for row in rows)
+    assert best["function"] == "gelu(x)"
+    text = (ROOT / "docs/search.md").read_text()
+    assert re.search(rf"\b{better} of {len(rows)}\b[^,.]*\son `{task}`", text)
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
