@@ -23,7 +23,10 @@ app.add_typer(paper, name="paper")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="One of `pangaea paper list`.")]
 Kept = Annotated[Path, typer.Option(help="The study that holds all of the paper's runs.")]
-Size = Annotated[str, typer.Option(help="paper, lab (a quarter) or smoke (a few samples).")]
+Size = Annotated[
+    str,
+    typer.Option(help="paper, lab (a quarter), coarse (half the pixels) or smoke (a few samples)."),
+]
 STUDY = Path("paper.study")
 # Tables that have a command of their own.
 _COMMANDS: dict[str, Callable[[], None]] = {
@@ -72,6 +75,10 @@ def run(
     commit: Annotated[
         str | None, typer.Option(help="Of the code, where it is no checkout.")
     ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(help="bf16 or fp32. Default: bf16 on a GPU, fp32 elsewhere."),
+    ] = None,
 ) -> None:
     """Run what is missing of a table or figure, most telling first."""
     from pangaea.paper import running
@@ -93,6 +100,7 @@ def run(
                 only=only or (),
                 log=log,
                 commit=commit,
+                precision=precision,
                 watch=watch,
                 **given,
             )

@@ -10,6 +10,7 @@ from pangaea.paper.contents import experiments
 from pangaea.paper.scales import SCALES
 from pangaea.settings import declarations
 from pangaea.study.study import Study
+from pangaea.training.how import PRECISIONS
 from pangaea.wording import counted
 from pangaea.workers.place import Place
 
@@ -56,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--only", action="append", metavar="TEXT")
     run.add_argument("--log", metavar="FILE", help="every result also as a line of this file")
     run.add_argument("--commit", help="of the code, where it is no checkout")
+    run.add_argument("--precision", choices=PRECISIONS)
     for declared in declarations(Place):
         run.add_argument(declared.option, type=declared.kind, help=declared.help)
     add = commands.add_parser("add", help="take over runs of other files")

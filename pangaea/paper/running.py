@@ -20,6 +20,7 @@ from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.stages import PAPER
 from pangaea.study.study import Study, Wanted
 from pangaea.tasks.finding import task as find_task
+from pangaea.training.how import How
 from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import OUTSIDE, Judge
@@ -49,6 +50,7 @@ def run(
     only: Sequence[str] = (),
     log: Path | str | None = None,
     commit: str | None = None,
+    precision: str | None = None,
     watch: Watch | None = None,
     judge: Judge = train_and_judge,
     **given: Any,
@@ -58,16 +60,16 @@ def run(
     `runs` of each cell instead of the paper's. After so many `minutes` it stops: what is running
     goes on from its checkpoint next time. `only` cells whose function, group, scope or task holds
     these texts, and searches that are called so: of texts for the same thing one, of others all.
-    Every result is also a line of the file `log`. `given` says where it runs, as for a
-    search.
+    Every result is also a line of the file `log`. `precision` is bf16 or fp32, the device's own if
+    not given; `given` says where it runs, as for a search.
     """
     _check(runs, minutes)
     place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
     if given:
         raise TypeError(f"run() got an unexpected keyword argument {min(given)!r}")
-    whole = Campaign(experiment(name), _scale(scale), Path(study), place, judge)
+    whole = Campaign(experiment(name), _scale(scale), Path(study), place, judge, precision)
     whole.source = {
-        "command": command(name, scale, runs, only, place),
+        "command": command(name, scale, runs, only, place, precision),
         "commit": commit or adding.commit(),
         "versions": versions(),
     }
@@ -94,11 +96,19 @@ def _check(runs: int | None, minutes: float | None) -> None:
         raise PangaeaError(f"minutes are more than 0, got {minutes:g}; leave them out for no end")
 
 
-def command(name: str, scale: str, runs: int | None, only: Sequence[str], place: Place) -> str:
+def command(
+    name: str,
+    scale: str,
+    runs: int | None,
+    only: Sequence[str],
+    place: Place,
+    precision: str | None = None,
+) -> str:
     """What makes the same runs again."""
     words = ["pangaea", "paper", "run", name, "--scale", scale]
     words += [] if runs is None else ["--runs", str(runs)]
     words += [word for text in only for word in ("--only", text)]
+    words += [] if precision is None else ["--precision", precision]
     return f"{shlex.join(words)} {place.options()}".rstrip()
 
 
@@ -109,10 +119,16 @@ class Campaign:
     watch: Watch
 
     def __init__(
-        self, experiment: Experiment, scale: Scale, path: Path, place: Place, judge: Judge
+        self,
+        experiment: Experiment,
+        scale: Scale,
+        path: Path,
+        place: Place,
+        judge: Judge,
+        precision: str | None = None,
     ) -> None:
         self.experiment, self.scale, self.path = experiment, scale, path
-        self.place, self.judge = place, judge
+        self.place, self.judge, self.how = place, judge, How(precision=precision)
 
     def groups(self, only: Sequence[str]) -> list[list[Cell]]:
         picked = {*map(trained, _named(self.experiment.cells, only))}
@@ -162,7 +178,7 @@ class Campaign:
                 study.know({name: task.goal for name, task in tasks.items()})
                 with study.transaction():
                     adding.begin(study, self.source)
-                runner = Runner(study, workers, self.watch, stop)
+                runner = Runner(study, workers, self.watch, stop, how=self.how)
                 runner.complete(asked)
                 if not missing(study, asked):
                     runner.clear()
@@ -176,7 +192,7 @@ class Campaign:
         if path.exists():
             driver.resume(path, watch=self.watch, judge=self.judge, **where).close()
         else:
-            settings = self.scale.settings(search)
+            settings = self.scale.settings(search) | {"precision": self.how.precision}
             driver.search(
                 study=path, watch=self.watch, judge=self.judge, **settings, **where
             ).close()

@@ -14,6 +14,7 @@ from pangaea.study.stages import BEST, PAPER
 from pangaea.study.study import Wanted
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.task import Task
+from pangaea.tasks.variants import COARSE_EPOCHS
 
 Kind = tuple[str, str | None, str, int]
 """What runs of a cell have in common: function, scope, task and budget."""
@@ -40,11 +41,11 @@ class Scale:
     about: str
     budget: Callable[[int], int]
     most_runs: int | None = None
-    few: bool = False  # eight samples instead of the whole data set
+    variant: str | None = None  # of the cells' tasks; None: as they are
     search: Mapping[str, Any] | None = None  # settings instead of the paper's
 
     def task(self, name: str) -> str:
-        return f"{name}/few" if self.few else name
+        return name if self.variant is None else f"{name}/{self.variant}"
 
     def kind(self, cell: Cell) -> Kind:
         task = self.task(cell.task)
@@ -81,11 +82,20 @@ SCALES = {
             search={"candidates": 100, "population": 16, "sample": 4, "runs": 3},
         ),
         Scale(
+            name="coarse",
+            about="15 epochs on half the pixels, up to two runs: functions compared without a GPU",
+            budget=lambda full: min(COARSE_EPOCHS, full),
+            most_runs=2,
+            variant="coarse",
+            # A test would train for the full budget, on all pixels.
+            search={"candidates": 100, "population": 16, "sample": 4, "runs": 0},
+        ),
+        Scale(
             name="smoke",
             about="two epochs and one run on eight real images, to see that it works",
             budget=lambda full: 2,
             most_runs=1,
-            few=True,
+            variant="few",
             # A test would train for the full budget.
             search={"candidates": 4, "population": 2, "sample": 2, "rerank": False, "runs": 0},
         ),

@@ -16,6 +16,9 @@ Scores = tuple[float | None, ...]
 """Of several runs; None for one that failed."""
 
 
+_DATA = {"/coarse": "half the pixels", "/few": "few samples"}
+
+
 class Standing(NamedTuple):
     """A cell with the runs there are of it."""
 
@@ -33,7 +36,7 @@ class Standing(NamedTuple):
 
     @property
     def task_trained(self) -> str:
-        """The cell's task, or the few samples of it that there are runs on."""
+        """The cell's task, or what of its data there are runs on."""
         return self.cell.task if self.kind is None else self.kind[2]
 
     @property
@@ -142,17 +145,18 @@ def _counted(scores: Sequence[float | None], task: Task) -> Scores:
 
 
 def _largest(cell: Cell, by_kind: Iterable[Kind]) -> Kind | None:
-    """The whole task before a few samples, then the largest budget."""
+    """Whole images before half the pixels before a few samples, then the largest budget."""
     function, scope = settled(cell.function, cell.scope)
-    tasks = cell.task, f"{cell.task}/few"
+    tasks = [f"{cell.task}/few", f"{cell.task}/coarse", cell.task]
     kinds = [k for k in by_kind if k[:2] == (function, scope) and k[2] in tasks]
-    return max(kinds, key=lambda kind: (kind[2] == cell.task, kind[3]), default=None)
+    return max(kinds, key=lambda kind: (tasks.index(kind[2]), kind[3]), default=None)
 
 
 def _recipe(cell: Cell, on: Task, task: str, budget: int) -> str:
     full = cell.budget or on.budgets["full"]
     parts = [] if budget == full else [f"{budget} {on.unit}"]
-    return ", ".join([*parts, *([] if task == cell.task else ["few samples"])])
+    variant = task.removeprefix(cell.task)
+    return ", ".join([*parts, *([_DATA[variant]] if variant else [])])
 
 
 def _full(task: str) -> int:

@@ -15,7 +15,7 @@ from pangaea.training.recipes import pau
 if TYPE_CHECKING:
     from pangaea.tasks.classification import Classification
 
-_COARSE_EPOCHS = 15  # enough to rank functions as 50 do (results/rank-audit.json)
+COARSE_EPOCHS = 15  # enough to rank functions as 50 do (results/rank-audit.json)
 _FEW = 8  # samples of each part: WRN-10-4 takes two seconds for two epochs on a busy core
 
 
@@ -81,7 +81,7 @@ def _smaller(data_set: DataSet) -> Arrays:
 
 def _coarse(task: "Classification") -> "Classification":
     halved(task.data_set)  # that it cannot be is said now
-    epochs = min(_COARSE_EPOCHS, task.search_epochs)
+    epochs = min(COARSE_EPOCHS, task.search_epochs)
     return replace(task, search_epochs=epochs, coarse=epochs)
 
 
