@@ -1,7 +1,7 @@
 """What an experiment takes: runs, epochs, and about how many hours on this machine."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from pangaea.paper.scales import Scale, task_of, wanted
 from pangaea.study.search import BASELINE_RUNS
 from pangaea.study.settings import Settings, settings
 from pangaea.study.stages import TESTED
+from pangaea.workers.cluster import cores
 
 
 class Device(NamedTuple):
@@ -21,12 +22,17 @@ class Device(NamedTuple):
 
 
 # Of WRN-10-4 (166 million multiplications, 13 layers) an H200 takes a step in 0.96 ms, four runs
-# being at once, of ResNet-v1-56 (126 million, 60 layers) one run's in 4.4 ms; on two cores WRN-10-4
-# takes ten minutes an epoch.
-DEVICES = {
-    "cuda": Device(3 * 128 * 166e6 / 0.96e-3, 0.075e-3, 4),
-    "cpu": Device(3 * 45_000 * 166e6 / 600, 0.0, 1),
-}
+# being at once, of ResNet-v1-56 (126 million, 60 layers) one run's in 4.4 ms; an epoch of WRN-10-4
+# takes a core of a CPU 5 minutes (EPYC, Zen 5) to 20 (Xeon at 2.8 GHz).
+_H200 = Device(3 * 128 * 166e6 / 0.96e-3, 0.075e-3, 4)
+_CORE = Device(3 * 45_000 * 166e6 / 600, 0.0, 1)
+
+
+def device(kind: str) -> Device:
+    """This machine's GPU, `cuda`, as if it were an H200; or its cores, `cpu`, a run on each."""
+    if kind == "cuda":
+        return _H200
+    return _CORE._replace(multiplications=_CORE.multiplications * cores())
 
 
 class Needs(NamedTuple):
@@ -49,24 +55,27 @@ def needs(
     for want in asked:
         kind = want.function, want.scope, want.task, want.budget
         epochs += want.budget
-        seconds += want.budget * _epoch(want.task, device)
+        seconds += task_of(want.task).effort(want.budget) * _epoch(want.task, device)
         if counts.get(kind, 0) > 0:
             counts[kind] -= 1
             done += 1
     for search in experiment.searches:
         given = scale.settings(search)
-        trained = _searched(settings(given, task_of(given["task"])))
-        epochs += trained
-        seconds += trained * _epoch(given["task"], device)
+        task = task_of(given["task"])
+        for count, budget in _searched(settings(given, task)):
+            epochs += count * budget
+            seconds += count * task.effort(budget) * _epoch(given["task"], device)
     return Needs(len(asked), epochs, seconds, done)
 
 
-def _searched(told: Settings) -> int:
-    """Epochs of a whole search: its baseline, candidates, training the best again, the test."""
+def _searched(told: Settings) -> Iterator[tuple[int, int]]:
+    """How many runs of which budgets: baseline, candidates, training the best again, the test."""
     budgets = task_of(told.task).budgets
-    full, short = budgets["full"], told.budget or budgets["search"]
-    again = sum(count * (budget or full) for count, budget in told.again) if told.rerank else 0
-    return (BASELINE_RUNS + told.candidates) * short + again + (TESTED + 1) * told.runs * full
+    full = budgets["full"]
+    yield BASELINE_RUNS + told.candidates, told.budget or budgets["search"]
+    for count, budget in told.again if told.rerank else ():
+        yield count, budget or full
+    yield (TESTED + 1) * told.runs, full
 
 
 @cache

@@ -44,6 +44,8 @@ def test_every_cell_can_be_trained_and_every_search_searched(row: Experiment) ->
         assert pg.task(cell.task).name == cell.task
         assert cell.runs >= 1
         assert scale("smoke").kind(cell)[2].endswith("/few")
+        _, _, task, budget = scale("coarse").kind(cell)
+        assert pg.task(task).effort(budget) < budget  # on half the pixels
     for search in row.searches:
         for size in SCALES.values():
             settings = size.settings(search)

@@ -114,6 +114,25 @@ def test_every_result_is_also_a_line(path: Path, tmp_path: Path) -> None:
     assert logged[0]["command"] == "pangaea paper run pau_specialized_setup --scale lab --workers 0"
 
 
+def test_the_precision_reaches_every_run_and_stands_in_the_command(path: Path) -> None:
+    seen = []
+
+    def judged(job: Job) -> Result:
+        seen.append(job.how.precision)
+        return instant(job)
+
+    given = {"study": path, "scale": "coarse", "runs": 1, "workers": 0, "judge": judged}
+    run("progress", only=["wrn-10-4"], precision="bf16", **given)
+    run("prelu_lcn", only=["wrn-10-4"], precision="bf16", **given)
+    assert {*seen} == {"bf16"}
+    with Study.open(path) as study:
+        (command,) = {row["command"] for row in lines.of_study(study)}
+    assert "--scale coarse" in command
+    assert "--precision bf16" in command
+    with pytest.raises(PangaeaError, match="precision"):
+        run("prelu_lcn", precision="fp8", **given)
+
+
 def test_runs_that_the_machine_spoiled_are_made_again(path: Path) -> None:
     bad = iter([True, False, True])
 

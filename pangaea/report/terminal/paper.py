@@ -7,7 +7,7 @@ import torch
 from rich.table import Table
 
 from pangaea.paper.contents import experiments
-from pangaea.paper.estimate import DEVICES, needs
+from pangaea.paper.estimate import device, needs
 from pangaea.paper.scales import scale as sized
 
 
@@ -15,7 +15,7 @@ def experiments_table(
     runs: Sequence[Mapping[str, Any]], scale: str, searched: Collection[str]
 ) -> Table:
     """A row for each, at this scale and on this machine's device; `searched` names searches."""
-    device = DEVICES["cuda" if torch.cuda.is_available() else "cpu"]
+    here = device("cuda" if torch.cuda.is_available() else "cpu")
     head = ("name", "kind", "runs", "searches", "epochs", "hours")
     table = Table(*head, box=None)
     table.pad_edge = False
@@ -24,7 +24,7 @@ def experiments_table(
         column.justify = "right"
     for row in experiments().values():
         ended = sum(search.name in searched for search in row.searches)
-        cost = needs(row, sized(scale), runs, device)
+        cost = needs(row, sized(scale), runs, here)
         table.add_row(
             row.name,
             row.kind,
