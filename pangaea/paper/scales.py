@@ -14,7 +14,6 @@ from pangaea.study.stages import BEST, PAPER
 from pangaea.study.study import Wanted
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.task import Task
-from pangaea.tasks.variants import COARSE_EPOCHS
 
 Kind = tuple[str, str | None, str, int]
 """What runs of a cell have in common: function, scope, task and budget."""
@@ -69,6 +68,12 @@ class Scale:
         return {name: value for name, value in given.items() if name in names}
 
 
+def _coarse(full: int) -> int:
+    from pangaea.tasks.variants import COARSE_EPOCHS  # a report does not wait for torch
+
+    return min(COARSE_EPOCHS, full)
+
+
 SCALES = {
     scale.name: scale
     for scale in (
@@ -84,7 +89,7 @@ SCALES = {
         Scale(
             name="coarse",
             about="15 epochs on half the pixels, up to two runs: functions compared without a GPU",
-            budget=lambda full: min(COARSE_EPOCHS, full),
+            budget=_coarse,
             most_runs=2,
             variant="coarse",
             # A test would train for the full budget, on all pixels.
