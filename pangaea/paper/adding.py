@@ -1,16 +1,15 @@
 """One study for all of the paper's runs, and what other files add to it."""
 
 import json
-import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError
 from pangaea.paper import lines
 from pangaea.paper.lines import Line
+from pangaea.study.origin import ORIGIN, begin
 from pangaea.study.settings import settings
 from pangaea.study.stages import GENERAL, PAPER
 from pangaea.study.study import Run, Study, Wanted
@@ -64,7 +63,7 @@ def _take(study: Study, runs: Sequence[Line], curves: Callable[[Line], Any]) -> 
     waiting = {run.wanted: run for run in study.pending([PAPER.name])}
     # Runs of one source together: each change of it is noted.
     with study.transaction():
-        for run in sorted(fit, key=lambda run: json.dumps([run[name] for name in lines.ORIGIN])):
+        for run in sorted(fit, key=lambda run: json.dumps([run[name] for name in ORIGIN])):
             _record(study, run | {"curves": curves(run)}, waiting)
     study.know({name: find_task(name).goal for name in {run["task"] for run in fit}})
     return Added(len(fit), len(runs) - len(new), left_out)
@@ -73,32 +72,10 @@ def _take(study: Study, runs: Sequence[Line], curves: Callable[[Line], Any]) -> 
 def _record(study: Study, run: Line, waiting: dict[Wanted, Run]) -> None:
     """As a run of its own, or as the result of the one that waits for it here."""
     recipes = {lines.recipe_key(run["task"], run["budget"]): run["recipe"]}
-    begin(study, {name: run[name] for name in lines.ORIGIN} | {"recipes": recipes})
+    begin(study, {name: run[name] for name in ORIGIN} | {"recipes": recipes})
     asked = {name: run[name] for name in lines.ASKED}
     wanted = Wanted(stage=PAPER.name, candidate=None, **asked)
     result = {name: value for name, value in run.items() if name not in asked}
     asked_for = waiting.pop(wanted, None) or study.ask(wanted)
     told = {name: result[name] or 0.0 for name in ("seconds", "finished")}  # 0: nobody knows
     study.record(asked_for.number, result | told)
-
-
-def begin(study: Study, source: Mapping[str, Any]) -> None:
-    """From here on results have this source; recipes of one that is the same are joined."""
-    sources = study.noted("sources", [])
-    last = sources[-1] if sources else {"recipes": {}}
-    same = bool(sources) and all(last.get(name) == source.get(name) for name in lines.ORIGIN)
-    if same and all(last["recipes"].get(k, v) == v for k, v in source["recipes"].items()):
-        sources[-1] = last | {"recipes": last["recipes"] | source["recipes"]}
-    else:
-        sources.append({"after": study.last, **source})
-    study.note("sources", sources)
-
-
-def commit() -> str | None:
-    """Of the checkout that this package is run from, if it is one."""
-    folder = Path(__file__).parents[2]
-    with suppress(OSError, subprocess.SubprocessError):
-        if (folder / ".git").exists():
-            told = ("git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude", "*")
-            return subprocess.check_output(told, text=True, stderr=subprocess.DEVNULL).strip()
-    return None

@@ -9,7 +9,6 @@ from pangaea.paper.contents import Experiment
 from pangaea.paper.scales import Scale, task_of, wanted
 from pangaea.study.search import BASELINE_RUNS
 from pangaea.study.settings import Settings, settings
-from pangaea.study.stages import TESTED
 from pangaea.workers.cluster import cores
 
 
@@ -75,7 +74,7 @@ def _searched(told: Settings) -> Iterator[tuple[int, int]]:
     yield BASELINE_RUNS + told.candidates, told.budget or budgets["search"]
     for count, budget in told.again if told.rerank else ():
         yield count, budget or full
-    yield (TESTED + 1) * told.runs, full
+    yield (told.tested + 1) * told.runs, full
 
 
 @cache

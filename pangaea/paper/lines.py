@@ -18,6 +18,7 @@ from pangaea.activation.names import resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import replacing
 from pangaea.study import schema
+from pangaea.study.origin import ORIGIN, source_of
 from pangaea.study.settings import SCOPES
 from pangaea.study.stages import EVALUATION, PAPER, TEST
 from pangaea.study.study import Study
@@ -30,7 +31,6 @@ Line = dict[str, Any]
 _TESTS = (PAPER.name, TEST.name, EVALUATION.name)
 ASKED = ("function", "task", "scope", "budget", "seed", "part")
 _CAME = ("score", "failure", "detail", "values", "seconds", "peak_memory", "device", "finished")
-ORIGIN = ("command", "commit", "versions", "search")
 _SOURCE = ("recipe", *ORIGIN)
 
 
@@ -74,7 +74,21 @@ def line(row: Mapping[str, Any], source: Mapping[str, Any]) -> Line:
     row = {**row, "function": function, "scope": scope, "values": row.get("values") or {}}
     recipe = source.get("recipes", {}).get(recipe_key(row["task"], row["budget"]))
     known = {name: row.get(name) for name in (*ASKED, *_CAME)} | {"recipe": recipe}
+    known["task"] = _whole_images(row["task"], row["budget"])
     return known | {name: source.get(name) for name in ORIGIN}
+
+
+@cache
+def _whole_images(task: str, budget: int) -> str:
+    """Beyond its short trainings a coarse task is the one without that word."""
+    parts = task.split("/")
+    if "coarse" not in parts:
+        return task
+    from pangaea.tasks.classification import Classification  # a report does not wait for torch
+
+    on = built_in(task)
+    whole = isinstance(on, Classification) and budget > on.coarse
+    return "/".join(part for part in parts if part != "coarse") if whole else task
 
 
 @cache
@@ -182,20 +196,15 @@ def curves(path: Path | str) -> Iterator[Callable[[Line], Any]]:
 def _source_of(
     study: Study, row: Mapping[str, Any], sources: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The last one that began before the result came; a search has but itself."""
-    before = [source for source in sources if source["after"] < row["position"]]
-    if before:
-        return before[-1]
+    """Where a result comes from, and the recipe: that of the study's task if none is named."""
+    source = source_of(study, row["position"], sources)
+    if "recipes" in source:
+        return source
     recipe = study.task.get("recipe")
     full = None if recipe is None else Recipe(**_fitting(recipe))
     trained = None if full is None else asdict(full.compressed(row["budget"]))
-    return {
-        "command": None,
-        "commit": None,
-        "versions": study.versions,
-        "search": study.path.stem if study.proposed() else None,
-        "recipes": {recipe_key(row["task"], row["budget"]): json.loads(json.dumps(trained))},
-    }
+    key = recipe_key(row["task"], row["budget"])
+    return source | {"recipes": {key: json.loads(json.dumps(trained))}}
 
 
 def _fitting(recipe: Mapping[str, Any]) -> dict[str, Any]:

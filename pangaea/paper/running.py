@@ -14,7 +14,7 @@ from pangaea.paper.contents import Cell, Experiment, Search, experiment, experim
 from pangaea.paper.scales import Ended, Kind, Scale, scale, wanted
 from pangaea.paper.telling import trained
 from pangaea.paper.watching import Deadline, Plain, TimeUpError, Watching
-from pangaea.study import driver
+from pangaea.study import driver, origin
 from pangaea.study.about import versions
 from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.stages import PAPER
@@ -70,7 +70,7 @@ def run(
     whole = Campaign(experiment(name), _scale(scale), Path(study), place, judge, precision)
     whole.source = {
         "command": command(name, scale, runs, only, place, precision),
-        "commit": commit or adding.commit(),
+        "commit": commit or origin.commit(),
         "versions": versions(),
     }
     deadline = Deadline(minutes)
@@ -177,7 +177,7 @@ class Campaign:
             ):
                 study.know({name: task.goal for name, task in tasks.items()})
                 with study.transaction():
-                    adding.begin(study, self.source)
+                    origin.begin(study, self.source)
                 runner = Runner(study, workers, self.watch, stop, how=self.how)
                 runner.complete(asked)
                 if not missing(study, asked):

@@ -251,7 +251,7 @@ def state(study: Snapshot) -> str:
     searched = sum(len(trial.runs) for trial in study.trials)
     if searched < settings.candidates:
         return _tried(study)
-    functions = [row["function"] for row in study.best()]
+    functions = [row["function"] for row in study.best(settings.tested)]
     if functions and settings.rerank and (again := _trained_again(study)) is not None:
         return again
     finalists = {*references(study), *functions} if functions else set()

@@ -43,7 +43,8 @@ def table(
     row, runs = experiment(name), [*runs]
     rows = standings(row, runs, scale)
     groups: dict[str, list[list[str]]] = {}
-    for one in [*rows, *(found_here(row, runs) if row.kind == "table" else [])]:
+    compared = row.kind != "figure" and any(cell.printed for cell in row.cells)
+    for one in [*rows, *(found_here(row, runs) if compared else [])]:
         if one.scores or one.failures or every:
             groups.setdefault(one.cell.group, []).append(_texts(one))
     return Shown(row.caption, groups, _notes(rows), missing(row.name, rows, brief))
@@ -52,6 +53,8 @@ def table(
 def function(cell: Cell) -> str:
     """A cell's function as people write it, with its scope where that is not the usual one."""
     usual = {"apl": "neuron", "pau": "layer", "splash": "layer"}
+    if not cell.name:  # no function of the paper's
+        return texts.short(cell.function)
     several = cell.function in LEARNABLE and cell.function not in usual
     plain = not several and cell.scope in (None, usual.get(cell.function, "channel"))
     return texts.inert(spelled(cell.function)) + ("" if plain else f" per {cell.scope}")

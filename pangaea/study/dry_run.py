@@ -15,7 +15,6 @@ from pangaea.functions.parser import parse
 from pangaea.study.runner import Stop
 from pangaea.study.search import BASELINE_RUNS
 from pangaea.study.settings import Settings
-from pangaea.study.stages import TESTED
 from pangaea.tasks.task import Task
 from pangaea.training.how import How
 from pangaea.wording import counted
@@ -120,7 +119,7 @@ class DryRun:
         """All that is trained, counted in candidates."""
         settings, full = self.settings, self.task.budgets["full"]
         again = sum(count * (budget or full) for count, budget in settings.again)
-        tests = (TESTED + 1 + len(settings.further)) * settings.runs
+        tests = (settings.tested + 1 + len(settings.further)) * settings.runs
         after = again * settings.rerank + full * tests
         return settings.candidates + BASELINE_RUNS + after / self.budget
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, replace
@@ -11,7 +12,9 @@ from typing import Any
 
 from pangaea.activation.module import SCOPES, FunctionLike, Scope, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.study.about import versions
 from pangaea.study.driver import carried, judging
+from pangaea.study.origin import begin, commit
 from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.settings import settings
 from pangaea.study.stages import EVALUATION
@@ -148,10 +151,22 @@ class Comparison:
             workers = stack.enter_context(engine(ready, place))
             study = stack.enter_context(self._kept(folder, name, how))
             stack.callback(self._read, study)
+            with study.transaction():
+                begin(study, self._source(place, how))
             how = replace(how, checkpoints=None)
             runner = Runner(study, workers, watch or Watch(), stop, how=how)
             runner.complete([want for text in self.functions for want in self._wanted(name, text)])
             runner.clear()
+
+    def _source(self, place: Place, how: How) -> dict[str, Any]:
+        """Where the results come from: a command that makes them again, among others."""
+        words = ["pangaea", "evaluate", *self.functions, "--task", name_of(self.task)]
+        words += ["--runs", str(self.runs), "--budget", str(self.budget), "--data", self.part]
+        words += [] if self.scope is None else ["--scope", self.scope]
+        words += [] if how.precision is None else ["--precision", how.precision]
+        words += ["--seed", str(self.seed)]
+        line = f"{shlex.join(words)} {place.options()}".rstrip()
+        return {"command": line, "commit": commit(), "versions": versions()}
 
     def _enough(self, place: Place) -> Place:
         """No more workers on this machine's cores than there are runs."""

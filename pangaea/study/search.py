@@ -23,7 +23,6 @@ from pangaea.study.stages import (
     RERANK,
     SEARCH,
     TEST,
-    TESTED,
     Stage,
 )
 from pangaea.study.standing import contest, rounds_of, standing
@@ -89,11 +88,11 @@ class Search:
         """Train the best again and test them, as far as there is time."""
         self.time.searched(self._ended)
         self.settings = self.study.settings
-        best = top(self.trials, max(TESTED, self.settings.contenders))
+        best = top(self.trials, max(self.settings.tested, self.settings.contenders))
         if self.settings.rerank:
             self._train_again(best)
         if self.settings.runs and self.trials:
-            rows = standing(self.study, best)[:TESTED]
+            rows = standing(self.study, best)[: self.settings.tested]
             tested = [self.trials[self._places[row["number"]]] for row in rows]
             references = (self.study.baseline, *self.settings.further)
             self._judge(TEST, tested, self.settings.runs, references)

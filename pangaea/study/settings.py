@@ -15,6 +15,7 @@ from pangaea.functions.catalog import listed, parse
 from pangaea.functions.expression import Function
 from pangaea.functions.space import PRESETS, Space, space
 from pangaea.settings import Declaration, Declared, checked, declarations, setting
+from pangaea.study.stages import TESTED
 from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import DEFAULT, Task
 from pangaea.training.how import PRECISIONS
@@ -90,8 +91,11 @@ class Settings(Declared):
         several=True,
         later=True,
     )
+    tested: int = setting(
+        TESTED, "How many of the best are tested.", least=1, most=MOST_RERANKED, later=True
+    )
     runs: int = setting(
-        10, "Test runs of each of the best three; 0 for no test.", least=0, most=100_000, later=True
+        10, "Test runs of each of these; 0 for no test.", least=0, most=100_000, later=True
     )
     against: str | None = setting(
         None,

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from pangaea.evolution.ranking import Round, played, runs_of
 from pangaea.evolution.trials import Trial
 from pangaea.study.settings import Settings
-from pangaea.study.stages import RERANK, TEST, TESTED
+from pangaea.study.stages import RERANK, TEST
 from pangaea.tasks.goal import Goal
 
 
@@ -62,12 +62,13 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         )
     places = {text: place for place, text in enumerate(functions)}
     rows.sort(key=lambda r: places[r["function"]])
-    first = rows[:TESTED]
+    tested = study.settings.tested
+    first = rows[:tested]
     validated = any("validation" in run["values"] for run in study.runs(TEST.name))
     tests = min((len(row["test"] or ()) for row in first), default=0)
     if validated and tests and tests >= study.settings.runs:
         first.sort(key=lambda r: order(r["validation"]))
-    return [*first, *rows[TESTED:]]
+    return [*first, *rows[tested:]]
 
 
 def rounds_of(study: Judged) -> list[Round]:

@@ -10,14 +10,7 @@ from pangaea.study.planning import Ending, Schedule
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
 from pangaea.study.schema import HUGE, NONSENSE, brief, damaged
-from pangaea.study.stages import (
-    BASELINE,
-    PROPOSED,
-    RERANK,
-    TEST,
-    TESTED,
-    Stage,
-)
+from pangaea.study.stages import BASELINE, PROPOSED, RERANK, TEST, Stage
 from pangaea.study.standing import rounds_of
 from pangaea.study.study import Run, Study
 from pangaea.wording import counted
@@ -86,7 +79,7 @@ class Limited(Unlimited):
         ending = Ending(
             rounds=rounds,
             budget=effort(budgets["full"]),
-            tested=TESTED + 1 + len(settings.further),
+            tested=settings.tested + 1 + len(settings.further),
             runs=settings.runs,
         )
         budget = effort(settings.budget or budgets["search"])

@@ -3,10 +3,12 @@
 import json
 import re
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median, stdev
 
 import pytest
 
+import pangaea as pg
+from pangaea.study.runs import mark
 from tests.docs.blocks import ROOT
 
 RESULTS = ROOT / "results"
@@ -114,6 +116,53 @@ def test_what_strategies_find_on_another_task_is_as_their_searches_say() -> None
     better = sum(row["test"] > tanh for row in published["rows"])
     assert f"tanh is the best there, with {tanh:.4f}" in text
     assert f"{better} of the {len(published['rows'])} searches" in text
+
+
+def test_what_was_found_on_cifar_100_is_as_its_runs_say() -> None:
+    table = (ROOT / "docs/search.md").read_text().split("| function | half the pixels")[1]
+    rows = table.split("\n\n")[0].replace("\\|", "¦").splitlines()[2:]
+    lines = [*map(json.loads, (RESULTS / "paper.jsonl").read_text().splitlines())]
+    known = pg.bench()
+    half = {"wrn-10-4-coarse": "wrn-10-4/cifar100/coarse", "rank-audit": "wrn-10-4/cifar100-half"}
+    whole = half | {"rank-audit": "wrn-10-4/cifar100"}
+    assert len(rows) == 4
+    for row in rows:
+        name, *cells = (cell.strip() for cell in row.split("|")[1:-1])
+        text = name.replace("¦", "|").rpartition(", ")[2]
+        for budget, tasks, cell in zip((15, 50, 100), (half, whole, whole), cells, strict=False):
+            scores = next(
+                scores
+                for study, task in tasks.items()
+                for runs in [known.where(study=study, task=task, budget=budget, mark=mark(text))]
+                if len(scores := runs.score)
+            )
+            assert cell == f"{scores.mean():.2f} ({len(scores)})"
+        full = [
+            run for run in lines if run["budget"] == 200 and mark(run["function"]) == mark(text)
+        ]
+        tests = [run["score"] for run in full]
+        assert cells[3] == f"{fmean(run['values']['validation'] for run in full):.2f}"
+        assert cells[4] == f"{fmean(tests):.2f} ± {stdev(tests):.2f} ({len(tests)})"
+
+
+def test_what_the_rank_audit_says_of_the_best_is_as_its_report_has_it() -> None:
+    report = json.loads((RESULTS / "rank-audit.json").read_text())
+    text = (ROOT / "docs/search.md").read_text().split("### On CIFAR-100")[1]
+    names = ("wrn-10-4/cifar100-half:15", "wrn-10-4/cifar100:15", "wrn-10-2/cifar100:15")
+    shares = [
+        report["settings"][name]["sd, best third"]["share of one run's variance"] for name in names
+    ]
+    assert shares == [0.297, 0.946, 0.905]
+    assert "tells 0.30 of the variance" in text
+    assert "whole images 0.95, of WRN-10-2 0.91" in text
+    printed = report["the paper's 200 epochs"]["settings"]
+    every, best = (
+        [f"{printed[name][of]['spearman']:.2f}" for name in ("wrn-10-4/cifar100:50", *names[1::-1])]
+        for of in ("all", "the best twelve")
+    )
+    flat = " ".join(text.split())
+    assert f"{every[0]} and {every[1]} over all, {best[0]} and {best[1]} among" in flat
+    assert f"half the pixels {every[2]} and {best[2]}" in flat
 
 
 @pytest.mark.parametrize("task", ["tabular", "tabular-2", "tabular-3"])

@@ -2,12 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pangaea.errors import PangaeaError
 from pangaea.paper import adding, lines
+from pangaea.paper.contents import experiment
 from pangaea.paper.running import run
+from pangaea.paper.standing import found_here
+from pangaea.study.driver import search
 from pangaea.study.study import Study
 from pangaea.workers.judge import Job, Result
 from tests.study.driving import REPOSITORY
@@ -48,6 +52,23 @@ def test_curves_come_with_a_study_and_with_lines_that_hold_them(tmp_path: Path) 
         with Study.open(tmp_path / f"of-{n}.study") as study:
             assert lines.of_study(study, curves=True) == known
     assert all(row["curves"]["validation"] == {"1": float(row["seed"])} for row in known)
+
+
+def test_the_test_of_a_coarse_search_is_of_whole_images(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"rounds": "2@15", "candidates": 3, "runs": 1, "tested": 1}
+    search(
+        "wrn-10-4/cifar100/coarse", study=tmp_path / "1.study", judge=instant, workers=0, **given
+    ).close()
+    tests = of(tmp_path / "1.study")
+    assert {(row["task"], row["budget"]) for row in tests} == {("wrn-10-4/cifar100", 200)}
+    assert adding.add([tmp_path / "1.study"], tmp_path / "p.study").added == len(tests) == 2
+    with Study.open(tmp_path / "p.study") as study:
+        assert {run["task"] for run in study.runs()} == {"wrn-10-4/cifar100"}
+        (row,) = found_here(experiment("results"), lines.of_study(study))
+    assert row.cell.group == "found by 1"
+    assert lines.line(tests[0] | {"task": "wrn-10-4/cifar100/coarse", "budget": 15}, {})[
+        "task"
+    ].endswith("/coarse")
 
 
 def test_lines_go_out_and_come_back_as_they_were(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
+from pangaea.paper import lines
 from pangaea.study import evaluation
 from pangaea.study.evaluation import Comparison
 from pangaea.study.stages import EVALUATION
@@ -69,6 +70,23 @@ def test_another_question_is_not_answered_by_old_runs(
     for file in files:
         with Study.open(file) as study:
             assert len(study.runs(EVALUATION.name)) == 2
+
+
+def test_every_run_says_which_command_makes_it_again(tmp_path: Path) -> None:
+    for functions, runs in ((["relu"], 1), (["relu", "swish"], 2), (["relu", "swish"], 2)):
+        Comparison(functions, runs=runs, epochs=3, scope="layer").run(
+            HERE, How(precision="fp32"), tmp_path, judge=instant
+        )
+    (file,) = tmp_path.glob("*.study")
+    known = lines.read(file)
+    commands = [line["command"] for line in known]
+    rest = "--budget 3 --data test --scope layer --precision fp32 --seed 0 --workers 0"
+    first = f"pangaea evaluate 'relu(x)' --task mnist1d --runs 1 {rest}"
+    both = f"pangaea evaluate 'relu(x)' 'swish(x)' --task mnist1d --runs 2 {rest}"
+    assert commands == [first, both, both, both]
+    assert all(line["versions"]["pangaea"] and line["recipe"]["epochs"] == 3 for line in known)
+    with Study.open(file) as study:
+        assert len(study.noted("sources")) == 2
 
 
 @pytest.mark.parametrize(

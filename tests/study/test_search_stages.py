@@ -1,6 +1,7 @@
 """What follows the search: the best trained again round by round, the test, and their seeds."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -47,6 +48,22 @@ def test_the_top_ten_are_trained_again_and_the_best_three_tested(path: Path) -> 
         *{("baseline", 2, "validation"), ("search", 2, "validation")},
         *{("rerank", 4, "validation"), ("test", 4, "test")},
     }
+
+
+def test_as_many_of_the_best_are_tested_as_somebody_says(path: Path) -> None:
+    told = Telling()
+    given = {"rerank": True, "rounds": "4,4", "runs": 2, "tested": 1, "candidates": 60}
+    with created(path, **SMALL | given) as study:
+        run(study, watch=told)
+        (first,) = study.best(1)
+        assert [*study.scores("test")] == ["relu(x)", first["function"]]
+        study.change(replace(study.settings, tested=5))
+        run(study, watch=told)
+        test, best = study.scores("test"), study.best(5)
+    assert [*test] == ["relu(x)", *(row["function"] for row in best)]
+    assert {len(values) for values in test.values()} == {2}
+    tests = [stage for stage in told.stages if stage[0] == "test"]
+    assert tests == [("test", 0, 4), ("test", 4, 12)]
 
 
 def test_round_by_round_fewer_are_trained_again(path: Path) -> None:
