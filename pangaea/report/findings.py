@@ -3,6 +3,7 @@
 import math
 import shlex
 from collections import Counter
+from operator import itemgetter
 from statistics import fmean
 from typing import Any
 
@@ -51,13 +52,24 @@ def cost(study: Snapshot, row: Row) -> float | None:
     )
     if tested and reference and fmean(reference) > 0:
         return fmean(tested) / fmean(reference)
-    budget, alone = study.budget("search"), baseline_seconds(study)
+    budget, alone = study.budget("search"), _warm_seconds(study)
     runs = [
         run["seconds"]
         for run in study.trained(row["function"], (s.name for s in STAGES.values() if s.proposed))
         if run["budget"] == budget
     ]
     return fmean(runs) / alone if runs and alone else None
+
+
+def _warm_seconds(study: Snapshot) -> float | None:
+    """How long the baseline trains on a worker that had a run before; None if there is no such."""
+    workers: set[str | None] = set()
+    seconds = []
+    for run in sorted(study.trained(study.baseline, [BASELINE.name]), key=itemgetter("finished")):
+        if run["worker"] in workers:
+            seconds.append(run["seconds"])
+        workers.add(run["worker"])
+    return min(seconds, default=None)
 
 
 # The best functions
@@ -306,8 +318,11 @@ def progress(study: Snapshot) -> str:
         parts = [f"{task}: {done}"]
         if study.settings.given:
             parts.append("warm start")
-        short = {"rerank": "all rounds of training the best again", "runs": "all test runs"}
-        if missing := [what for name, what in short.items() if name in study.left_out]:
+        short = {
+            "rerank": "all rounds of training the best again",
+            **dict.fromkeys(("tested", "runs"), "all test runs"),
+        }
+        if missing := dict.fromkeys(w for name, w in short.items() if name in study.left_out):
             parts.append(f"no time for {' and '.join(missing)}")
     if study.failures:
         parts.append("failed: " + ", ".join(f"{n} {why}" for why, n in study.failures.items()))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+FEWEST = 2  # test runs of a function: one tells no spread
 _SHARE = 0.25  # of the whole time for training the best again, and as much for the test
 _MARGIN = 1.1  # the best functions are a little dearer than others, and neighbours come and go
 _CLOSING = 0.15  # of the whole time at most: to start may have taken a download, too
@@ -26,7 +27,8 @@ class Ending(NamedTuple):
 
     rounds: Sequence[tuple[int, float]]  # of training the best again: runs, and their budget
     budget: float  # of a test run
-    tested: int  # functions that are tested
+    tested: int  # of the best functions
+    beside: int  # functions that are tested with them: the baseline, and others
     runs: int  # test runs of each
 
 
@@ -53,6 +55,7 @@ class Plan(NamedTuple):
 
     candidates: int  # still to be proposed
     rerank: bool
+    tested: int  # of the best functions
     runs: int  # of each function in the test
     seconds: float  # that rerank and test take
 
@@ -63,27 +66,43 @@ def took(runs: int, budget: float, pace: Pace) -> float:
     return (full + pace.part(few)) * budget * pace.unit * _MARGIN
 
 
+def tests(ending: Ending, pace: Pace, tested: int, runs: int) -> float:
+    """Seconds for so many test runs of so many of the best, and of what is tested with them."""
+    return took(runs * (tested + ending.beside), ending.budget, pace)
+
+
+def testing(ending: Ending, pace: Pace, room: float) -> tuple[int, int]:
+    """How many of the best are tested, in how many runs each.
+
+    The first one alone, if the others would leave it a single run.
+    """
+    fit = {}
+    for tested in (ending.tested, 1):
+        runs = ending.runs
+        while runs and tests(ending, pace, tested, runs) > room:
+            runs -= 1
+        fit[tested] = runs
+    several = fit[ending.tested] >= min(FEWEST, ending.runs) or fit[1] == fit[ending.tested]
+    tested = ending.tested if several else 1
+    return tested, fit[tested]
+
+
 def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
     """As many candidates as leave time for the rest: all of it, or what fits into its share.
 
     What one of the two does not need of its share, the other may have.
     """
     share = _SHARE * total
-
-    def tests(runs: int) -> float:
-        return took(runs * ending.tested, ending.budget, pace)
-
-    room, again = 2 * share - min(share, tests(ending.runs)), 0.0
+    whole = tests(ending, pace, ending.tested, ending.runs)
+    room, again = 2 * share - min(share, whole), 0.0
     rounds = [took(*each, pace) for each in ending.rounds]
     rerank = rounds != [] and rounds[0] <= room  # one of them at least, or none
     if rerank:
         again = min(room, sum(rounds))
-    runs, room = ending.runs, 2 * share - again
-    while runs and tests(runs) > room:
-        runs -= 1
-    seconds = again + tests(runs)
+    tested, runs = testing(ending, pace, 2 * share - again)
+    seconds = again + tests(ending, pace, tested, runs)
     free = max(0.0, left - seconds)
-    return Plan(int(free / pace.candidate * pace.workers), rerank, runs, seconds)
+    return Plan(int(free / pace.candidate * pace.workers), rerank, tested, runs, seconds)
 
 
 class Schedule:
@@ -146,9 +165,13 @@ class Schedule:
     def plan(self, workers: int) -> Plan:
         return plan(self.ending, self.pace(workers), self.left, self.total)
 
-    def tests(self, runs: int, workers: int) -> float:
-        """Seconds for so many test runs of each function."""
-        return took(runs * self.ending.tested, self.ending.budget, self.pace(workers))
+    def tests(self, tested: int, runs: int, workers: int) -> float:
+        """Seconds for so many test runs of so many of the best."""
+        return tests(self.ending, self.pace(workers), tested, runs)
+
+    def testing(self, workers: int) -> tuple[int, int]:
+        """How many of the best are tested in what is left, in how many runs each."""
+        return testing(self.ending, self.pace(workers), self.left)
 
     def fits(self, runs: int, budget: float, workers: int, reserve: float = 0.0) -> bool:
         """Is there time for so many runs of this budget, and for so much after them?"""

@@ -92,7 +92,7 @@ class Search:
         if self.settings.rerank:
             self._train_again(best)
         if self.settings.runs and self.trials:
-            rows = standing(self.study, best)[: self.settings.tested]
+            rows = standing(self.study, best)[: self.time.tested(self.settings.tested)]
             tested = [self.trials[self._places[row["number"]]] for row in rows]
             references = (self.study.baseline, *self.settings.further)
             self._judge(TEST, tested, self.settings.runs, references)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from pangaea.study.planning import Ending, Schedule
+from pangaea.study.planning import FEWEST, Ending, Schedule
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
 from pangaea.study.schema import HUGE, NONSENSE, brief, damaged
@@ -17,7 +17,7 @@ from pangaea.wording import counted
 from pangaea.workers.judge import Result
 
 _ENTRY = "time"  # of a study: seconds that its search ran, and settings as they were asked for
-_FEWEST = 2  # test runs of each, before the first round is left out: one tells no spread
+_LESS = {"candidates", "rerank", "tested", "runs"}  # what there may be no time for
 
 
 class Unlimited:
@@ -39,6 +39,10 @@ class Unlimited:
 
     def searched(self, tried: int) -> None:
         """Nothing more is proposed."""
+
+    def tested(self, most: int) -> int:
+        """How many of the best there is time to test."""
+        return most
 
     def fits(self, stage: Stage, functions: int, budget: int, running: int, left: int) -> bool:
         """Is there time for the first of so many runs that are left of a stage after the search?"""
@@ -79,15 +83,16 @@ class Limited(Unlimited):
         ending = Ending(
             rounds=rounds,
             budget=effort(budgets["full"]),
-            tested=settings.tested + 1 + len(settings.further),
+            tested=settings.tested,
+            beside=1 + len(settings.further),
             runs=settings.runs,
         )
-        budget = effort(settings.budget or budgets["search"])
+        self._budget = settings.budget or budgets["search"]
         self._left_out = {k: v for k, v in left_out(study).items() if v != settings.get(k)}
         starting = clock() - began
         before = spent(study) + starting
         self._schedule = Schedule(
-            settings.minutes, ending, budget, before, starting, clock, sharing
+            settings.minutes, ending, effort(self._budget), before, starting, clock, sharing
         )
         for run in study.runs():
             self._learn(run["stage"], run["budget"], run, busy=sharing == 1)
@@ -110,6 +115,7 @@ class Limited(Unlimited):
 
     def begin(self) -> None:
         minutes, left = self._schedule.total / 60, max(0.0, self._schedule.left) / 60
+        settings = self._study.settings
         if not left:
             self._runner.watch.note(
                 f"the {counted(minutes, 'minute')} of this search are over: "
@@ -118,12 +124,19 @@ class Limited(Unlimited):
             return
         plan = self._schedule.plan(self._workers)
         tried = self._study.asked(PROPOSED)
-        more = self.expected(tried, self._study.settings.candidates) - tried
+        more = self.expected(tried, settings.candidates) - tried
         parts = [f"about {counted(max(0, more), 'candidate')}"]
-        parts += ["the best again"] * plan.rerank + [_tests(plan.runs)] * (plan.runs > 0)
+        parts += ["the best again"] * plan.rerank
+        parts += [_tests(plan.runs, alone=plan.tested < settings.tested)] * (plan.runs > 0)
         self._runner.watch.note(
             f"{left:.1f} of {minutes:g} minutes are left, enough for {', '.join(parts)}"
         )
+        population = settings.get("population", 0)
+        if tried + more < min(population, settings.candidates):
+            self._runner.watch.note(
+                f"nothing breeds before there are {population} functions, the population: a "
+                f"smaller --population, or --budget ({self._budget} now), makes this a search"
+            )
 
     def expected(self, tried: int, most: int) -> int:
         return min(most, tried + self._schedule.plan(self._workers).candidates)
@@ -152,14 +165,20 @@ class Limited(Unlimited):
             rerank=settings.rerank and (begun or plan.rerank),
         )
 
+    def tested(self, most: int) -> int:
+        """The first one alone, before each has a single run."""
+        if self._study.asked([TEST.name]) == 0:
+            self._leave_out(tested=min(most, self._schedule.testing(self._workers)[0]))
+        return self._study.settings.tested
+
     def fits(self, stage: Stage, functions: int, budget: int, running: int, left: int) -> bool:
         """A run of each function is begun, if all of them fit beside those that are running."""
-        tests = 0
+        tested = runs = 0
         if stage is RERANK:
             first = self._study.asked([RERANK.name]) < self._first
-            runs = _FEWEST if first else self._schedule.plan(self._workers).runs
-            tests = min(runs, self._study.settings.runs)
-        reserve = self._schedule.tests(tests, self._workers)
+            plan = self._schedule.plan(self._workers)
+            tested, runs = (1, FEWEST) if first else (plan.tested, plan.runs)
+        reserve = self._schedule.tests(tested, min(runs, self._study.settings.runs), self._workers)
         runs = running + (left - 1) % functions + 1
         return self._schedule.fits(runs, self._effort(budget), self._workers, reserve)
 
@@ -188,20 +207,20 @@ class Limited(Unlimited):
         again = self._study.asked([RERANK.name]) > 0
         parts += ["the best trained again"] * again
         if settings.runs and self._study.asked([TEST.name]):
-            parts.append(_tests(settings.runs))
+            parts.append(_tests(settings.runs, alone="tested" in self._left_out))
         missing = {
             "rerank": "all rounds of that" if again else "training the best again",
-            "runs": "all test runs",
+            **dict.fromkeys(("tested", "runs"), "all test runs"),
         }
-        short = [what for name, what in missing.items() if name in self._left_out]
+        short = dict.fromkeys(what for name, what in missing.items() if name in self._left_out)
         self._runner.watch.note(
             f"{', '.join(parts)} in {schedule.spent / 60:.1f} of {settings.minutes:g} minutes"
             + (f"; no time for {' and '.join(short)}" if short else "")
         )
 
 
-def _tests(runs: int) -> str:
-    return f"{counted(runs, 'test run')} each"
+def _tests(runs: int, *, alone: bool) -> str:
+    return f"{counted(runs, 'test run')} {'of the first' if alone else 'each'}"
 
 
 def _entry(study: Study) -> dict[str, Any]:
@@ -211,7 +230,7 @@ def _entry(study: Study) -> dict[str, Any]:
         known = float(entry["spent"]), {**entry["left out"]}
     except NONSENSE as error:
         raise damaged(study.path, f"its {_ENTRY}: {brief(error)}") from None
-    if not 0 <= known[0] < HUGE or not known[1].keys() <= {"candidates", "rerank", "runs"}:
+    if not 0 <= known[0] < HUGE or not known[1].keys() <= _LESS:
         raise damaged(study.path, f"its {_ENTRY} is not what a search writes there")
     return {"spent": known[0], "left out": known[1]}
 

@@ -25,6 +25,7 @@ from pangaea.report.measures import probability, welch
 from pangaea.report.records import Snapshot, opened
 from pangaea.study.study import Study
 from pangaea.tasks.goal import minimize
+from tests.study.making import created, ran, wanted
 from tests.study_maker import LOSS, Maker, generalize, make
 
 RELU = "relu(x)"
@@ -348,3 +349,17 @@ def test_tests_of_functions_that_are_no_longer_the_best_do_not_count(tmp_path: P
                 maker.run("test", None, "tanh(x)", seed, 50.0)
     with opened(tmp_path / "a.study") as study:
         assert state(study) == f"rerank: 0 of {2 * len(study.best(10))} runs"
+
+
+@pytest.mark.parametrize(("workers", "times"), [("abcb", "1.50 × ReLU"), ("abcd", None)])
+def test_training_time_is_compared_with_no_workers_first_run(
+    path: Path, workers: str, times: str | None
+) -> None:
+    with created(path) as study, study.transaction():
+        study.add(1, "swish(x)", None, "initial")
+        for seed, worker in enumerate(workers):
+            seconds = 9.0 if seed < 3 else 2.0
+            ran(study, wanted("baseline", seed=seed), score=50.0, seconds=seconds, worker=worker)
+        ran(study, wanted(candidate=1, function="swish(x)"), score=60.0, seconds=3.0, worker="a")
+    with opened(path) as known:
+        assert headline(known)["facts"].get("training time") == times

@@ -4,7 +4,7 @@ import pytest
 
 from pangaea.study.planning import Ending, Pace, Plan, Schedule, plan, took
 
-ENDING = Ending(rounds=[(20, 40)], budget=40, tested=4, runs=10)
+ENDING = Ending(rounds=[(20, 40)], budget=40, tested=3, beside=1, runs=10)
 PACE = Pace(candidate=2.0, unit=0.1, workers=2)  # 4.4 s for a run of the full budget
 
 
@@ -26,7 +26,7 @@ def test_runs_take_as_many_rounds_as_there_are_for_each_worker() -> None:
 
 def test_with_time_for_all_of_it_candidates_get_what_the_rest_leaves() -> None:
     planned = plan(ENDING, PACE, left=1000.0, total=1000.0)
-    assert planned[1:] == (True, 10, pytest.approx(30 * 4.4))
+    assert planned[1:] == (True, 3, 10, pytest.approx(30 * 4.4))
     assert planned.candidates == int((1000 - 30 * 4.4) / 2.0 * 2)
 
 
@@ -67,9 +67,24 @@ def test_of_many_rounds_there_are_as_many_as_fit() -> None:
 
 
 def test_what_nobody_asked_for_takes_no_time() -> None:
-    nothing = Ending(rounds=[], budget=40, tested=4, runs=0)
+    nothing = Ending(rounds=[], budget=40, tested=3, beside=1, runs=0)
     planned = plan(nothing, PACE, left=100.0, total=100.0)
-    assert planned == Plan(100, False, 0, 0.0)
+    assert planned == Plan(100, False, 3, 0, 0.0)
+
+
+def test_the_first_is_tested_alone_before_each_of_them_has_a_single_run() -> None:
+    unranked = ENDING._replace(rounds=[])
+    for total, tested, runs in (
+        (36.0, 3, 2),
+        (34.0, 1, 3),
+        (26.0, 1, 2),
+        (17.0, 1, 1),
+        (8.0, 3, 0),
+    ):
+        planned = plan(unranked, PACE, left=total, total=total)
+        assert (planned.tested, planned.runs) == (tested, runs)
+    once = unranked._replace(runs=1)
+    assert plan(once, PACE, left=26.0, total=26.0).tested == 3  # one run was asked for
 
 
 def test_no_candidate_fits_when_the_time_is_over() -> None:

@@ -242,6 +242,38 @@ def test_what_there_is_no_time_for_is_said_and_comes_with_more_minutes(path: Pat
         assert not left_out(study).keys() & {"rerank", "runs"}
 
 
+def test_a_search_too_short_for_anything_to_breed_says_so(path: Path) -> None:
+    with created(path, minutes=3, **TIMED | {"population": 64}) as study:
+        notes = searched(study, Simulated(1, steady)).notes
+    assert notes[1].startswith("nothing breeds before there are 64 functions, the population")
+    assert "--budget (2 now)" in notes[1]
+    for n, given in enumerate(({}, {"candidates": 6}, {"strategy": "random-search"})):
+        told = {"minutes": 8, **TIMED} | given
+        if "strategy" in given:
+            told = {name: told[name] for name in told if name not in ("population", "sample")}
+        with created(path.with_name(f"{n}.study"), **told) as study:
+            assert len(searched(study, Simulated(2, steady)).notes) == 2
+
+
+def test_the_first_is_tested_several_times_before_others_are_once(path: Path) -> None:
+    with created(path, minutes=3, runs=6, **TIMED) as study:
+        watch = searched(study, Simulated(1, steady))
+        first = study.best(1)[0]["function"]
+        tests = study.scores("test")
+        assert {text: len(scores) for text, scores in tests.items()} == {"relu(x)": 2, first: 2}
+        assert left_out(study)["tested"] == 3
+    assert watch.notes[0].endswith("of the first")
+    assert "2 test runs of the first in " in watch.notes[-1]
+    with opened(path) as snapshot:
+        assert state(snapshot) == "finished"
+        assert "--tested 3" in command(snapshot)
+    pg.resume(path, minutes=60, judge=instant, workers=0, candidates=40).close()
+    with Study.open(path) as study:
+        assert study.settings.tested == 3
+        assert {len(study.scores("test")[row["function"]]) for row in study.best(3)} == {6}
+        assert "tested" not in left_out(study)
+
+
 def test_what_is_said_when_a_study_goes_on_is_not_what_was_once_left_out(path: Path) -> None:
     with created(path, minutes=3, runs=6, **TIMED) as study:
         searched(study, Simulated(1, steady))
