@@ -319,7 +319,7 @@ def progress(study: Snapshot) -> str:
         if study.settings.given:
             parts.append("warm start")
         short = {
-            "rerank": "all rounds of training the best again",
+            **dict.fromkeys(("rerank", "rounds"), "all rounds of training the best again"),
             **dict.fromkeys(("tested", "runs"), "all test runs"),
         }
         if missing := dict.fromkeys(w for name, w in short.items() if name in study.left_out):

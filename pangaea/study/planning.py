@@ -2,11 +2,12 @@
 
 The runs that have ended say how long others will take. Candidates are proposed as long as what
 follows them, training the best again and the test, still fits; these two take half of the time at
-most, and what does not fit into that is left out.
+most: where they take longer, rounds become smaller alike, and test runs fewer.
 """
 
 import math
 import time
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -22,10 +23,18 @@ _SHORTEST = 1e-3  # seconds
 _DEARER = 1.4  # times the baseline's fastest run: what a candidate takes, until one has ended
 
 
+class Rounds(NamedTuple):
+    """Rounds alike, one after the other, of training the best again."""
+
+    functions: int
+    times: int
+    budget: float
+
+
 class Ending(NamedTuple):
     """What the settings ask for after the candidates."""
 
-    rounds: Sequence[tuple[int, float]]  # of training the best again: runs, and their budget
+    rounds: Sequence[Rounds]
     budget: float  # of a test run
     tested: int  # of the best functions
     beside: int  # functions that are tested with them: the baseline, and others
@@ -54,7 +63,7 @@ class Plan(NamedTuple):
     """What fits."""
 
     candidates: int  # still to be proposed
-    rerank: bool
+    contenders: int  # functions that are trained again
     tested: int  # of the best functions
     runs: int  # of each function in the test
     seconds: float  # that rerank and test take
@@ -64,6 +73,30 @@ def took(runs: int, budget: float, pace: Pace) -> float:
     """Seconds until so many runs have ended, all workers being free."""
     full, few = divmod(runs, pace.workers)
     return (full + pace.part(few)) * budget * pace.unit * _MARGIN
+
+
+def smaller(functions: int, contenders: int, most: int) -> int:
+    """Functions of a round, if the first of the rounds has `contenders` instead of `most`."""
+    return math.ceil(functions * contenders / most)
+
+
+def again(ending: Ending, pace: Pace, contenders: int) -> list[float]:
+    """Seconds for the rounds, if the first has so many functions."""
+    most = max((each.functions for each in ending.rounds), default=1)
+    return [
+        took(smaller(each.functions, contenders, most) * each.times, each.budget, pace)
+        for each in ending.rounds
+    ]
+
+
+def contenders(ending: Ending, pace: Pace, room: float) -> int:
+    """How many of the best are trained again: as many as all rounds have room for, or the first."""
+    most = max((each.functions for each in ending.rounds), default=0)
+    for part in (slice(None), slice(1)):
+        fit = bisect_right(range(most + 1), room, key=lambda n: sum(again(ending, pace, n)[part]))
+        if fit - 1 >= min(2, most):
+            return fit - 1
+    return 0
 
 
 def tests(ending: Ending, pace: Pace, tested: int, runs: int) -> float:
@@ -94,15 +127,13 @@ def plan(ending: Ending, pace: Pace, left: float, total: float) -> Plan:
     """
     share = _SHARE * total
     whole = tests(ending, pace, ending.tested, ending.runs)
-    room, again = 2 * share - min(share, whole), 0.0
-    rounds = [took(*each, pace) for each in ending.rounds]
-    rerank = rounds != [] and rounds[0] <= room  # one of them at least, or none
-    if rerank:
-        again = min(room, sum(rounds))
-    tested, runs = testing(ending, pace, 2 * share - again)
-    seconds = again + tests(ending, pace, tested, runs)
+    room = 2 * share - min(share, whole)
+    best = contenders(ending, pace, room)
+    rounds = min(room, sum(again(ending, pace, best)))
+    tested, runs = testing(ending, pace, 2 * share - rounds)
+    seconds = rounds + tests(ending, pace, tested, runs)
     free = max(0.0, left - seconds)
-    return Plan(int(free / pace.candidate * pace.workers), rerank, tested, runs, seconds)
+    return Plan(int(free / pace.candidate * pace.workers), best, tested, runs, seconds)
 
 
 class Schedule:

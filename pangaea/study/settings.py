@@ -15,6 +15,7 @@ from pangaea.functions.catalog import listed, parse
 from pangaea.functions.expression import Function
 from pangaea.functions.space import PRESETS, Space, space
 from pangaea.settings import Declaration, Declared, checked, declarations, setting
+from pangaea.study.planning import smaller
 from pangaea.study.stages import TESTED
 from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import DEFAULT, Task
@@ -155,6 +156,13 @@ class Settings(Declared):
             f"rounds must be numbers from 1 to {MOST_RERANKED}, none larger than the one before, "
             "such as 10,10 or 16,8,4,2,2; a budget may stand behind them, none smaller than the "
             f"one before, such as 16@50,8@100,2,2; got {self.rounds[:60]!r}"
+        )
+
+    def smaller_rounds(self, contenders: int) -> str:
+        """The rounds, if the first has so many functions."""
+        return ",".join(
+            f"{smaller(count, contenders, self.contenders)}" + (f"@{budget}" if budget else "")
+            for count, budget in self.again
         )
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from pangaea.study.planning import FEWEST, Ending, Schedule
+from pangaea.study.planning import FEWEST, Ending, Rounds, Schedule
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
 from pangaea.study.schema import HUGE, NONSENSE, brief, damaged
@@ -17,7 +17,7 @@ from pangaea.wording import counted
 from pangaea.workers.judge import Result
 
 _ENTRY = "time"  # of a study: seconds that its search ran, and settings as they were asked for
-_LESS = {"candidates", "rerank", "tested", "runs"}  # what there may be no time for
+_LESS = {"candidates", "rerank", "rounds", "tested", "runs"}  # what there may be no time for
 
 
 class Unlimited:
@@ -75,11 +75,10 @@ class Limited(Unlimited):
         assert settings.minutes is not None
         self._effort, budgets = effort, study.task["budgets"]
         rounds = [
-            (each.functions * len([*equal]), effort(each.budget))
+            Rounds(each.functions, len([*equal]), effort(each.budget))
             for each, equal in groupby(rounds_of(study))
             if settings.rerank
         ]
-        self._first = rounds[0][0] if rounds else 0  # runs of the first round
         ending = Ending(
             rounds=rounds,
             budget=effort(budgets["full"]),
@@ -126,7 +125,7 @@ class Limited(Unlimited):
         tried = self._study.asked(PROPOSED)
         more = self.expected(tried, settings.candidates) - tried
         parts = [f"about {counted(max(0, more), 'candidate')}"]
-        parts += ["the best again"] * plan.rerank
+        parts += ["the best again"] * (plan.contenders > 0)
         parts += [_tests(plan.runs, alone=plan.tested < settings.tested)] * (plan.runs > 0)
         self._runner.watch.note(
             f"{left:.1f} of {minutes:g} minutes are left, enough for {', '.join(parts)}"
@@ -159,11 +158,12 @@ class Limited(Unlimited):
     def searched(self, tried: int) -> None:
         """What is left out now is left out when the study is resumed, too."""
         settings, plan = self._study.settings, self._schedule.plan(self._workers)
-        begun = self._study.asked([RERANK.name]) > 0
-        self._leave_out(
-            candidates=max(1, min(tried, settings.candidates)),
-            rerank=settings.rerank and (begun or plan.rerank),
-        )
+        less: dict[str, Any] = {"candidates": max(1, min(tried, settings.candidates))}
+        if settings.rerank and self._study.asked([RERANK.name]) == 0:
+            less["rerank"] = plan.contenders > 0
+            if 0 < plan.contenders < settings.contenders:
+                less["rounds"] = settings.smaller_rounds(plan.contenders)
+        self._leave_out(**less)
 
     def tested(self, most: int) -> int:
         """The first one alone, before each has a single run."""
@@ -173,12 +173,8 @@ class Limited(Unlimited):
 
     def fits(self, stage: Stage, functions: int, budget: int, running: int, left: int) -> bool:
         """A run of each function is begun, if all of them fit beside those that are running."""
-        tested = runs = 0
-        if stage is RERANK:
-            first = self._study.asked([RERANK.name]) < self._first
-            plan = self._schedule.plan(self._workers)
-            tested, runs = (1, FEWEST) if first else (plan.tested, plan.runs)
-        reserve = self._schedule.tests(tested, min(runs, self._study.settings.runs), self._workers)
+        tests = min(FEWEST, self._study.settings.runs) if stage is RERANK else 0
+        reserve = self._schedule.tests(1, tests, self._workers)
         runs = running + (left - 1) % functions + 1
         return self._schedule.fits(runs, self._effort(budget), self._workers, reserve)
 
@@ -210,6 +206,7 @@ class Limited(Unlimited):
             parts.append(_tests(settings.runs, alone="tested" in self._left_out))
         missing = {
             "rerank": "all rounds of that" if again else "training the best again",
+            "rounds": "all rounds of that",
             **dict.fromkeys(("tested", "runs"), "all test runs"),
         }
         short = dict.fromkeys(what for name, what in missing.items() if name in self._left_out)

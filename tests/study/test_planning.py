@@ -2,9 +2,10 @@
 
 import pytest
 
-from pangaea.study.planning import Ending, Pace, Plan, Schedule, plan, took
+from pangaea.study.planning import Ending, Pace, Plan, Rounds, Schedule, plan, took
+from pangaea.study.settings import flat
 
-ENDING = Ending(rounds=[(20, 40)], budget=40, tested=3, beside=1, runs=10)
+ENDING = Ending(rounds=[Rounds(10, 2, 40)], budget=40, tested=3, beside=1, runs=10)
 PACE = Pace(candidate=2.0, unit=0.1, workers=2)  # 4.4 s for a run of the full budget
 
 
@@ -26,7 +27,7 @@ def test_runs_take_as_many_rounds_as_there_are_for_each_worker() -> None:
 
 def test_with_time_for_all_of_it_candidates_get_what_the_rest_leaves() -> None:
     planned = plan(ENDING, PACE, left=1000.0, total=1000.0)
-    assert planned[1:] == (True, 3, 10, pytest.approx(30 * 4.4))
+    assert planned[1:] == (10, 3, 10, pytest.approx(30 * 4.4))
     assert planned.candidates == int((1000 - 30 * 4.4) / 2.0 * 2)
 
 
@@ -37,39 +38,44 @@ def test_more_workers_try_more_candidates() -> None:
 
 def test_test_runs_are_fewer_where_half_of_the_time_does_not_hold_them_and_the_rounds() -> None:
     planned = plan(ENDING, PACE, left=200.0, total=200.0)
-    assert planned.rerank
+    assert planned.contenders == 10
     assert planned.runs == 6  # 12 times two at once, 53 s, beside 44 s for the best again
     assert planned.seconds <= 100
 
 
 def test_what_the_test_does_not_need_of_its_quarter_the_rounds_may_have() -> None:
     untested = ENDING._replace(runs=0)
-    assert plan(untested, PACE, left=100.0, total=100.0).rerank  # 44 s of 100
-    assert not plan(untested, PACE, left=80.0, total=80.0).rerank
+    assert plan(untested, PACE, left=100.0, total=100.0).contenders == 10  # 44 s of 100
+    assert plan(untested, PACE, left=80.0, total=80.0).contenders == 9
     tested = untested._replace(runs=1)  # 8.8 s
-    assert plan(tested, PACE, left=110.0, total=110.0).rerank
-    assert not plan(tested, PACE, left=100.0, total=100.0).rerank
+    assert plan(tested, PACE, left=110.0, total=110.0).contenders == 10
+    assert plan(tested, PACE, left=100.0, total=100.0).contenders == 9
 
 
-def test_the_best_are_not_trained_again_where_that_takes_more_than_a_quarter() -> None:
+def test_fewer_are_trained_again_where_that_takes_more_than_a_quarter() -> None:
     planned = plan(ENDING, PACE, left=100.0, total=100.0)
-    assert (planned.rerank, planned.runs) == (False, 5)  # which may have all of their half
+    assert (planned.contenders, planned.runs) == (5, 3)  # 22 of 25 s, 26 of the other 28
     assert planned.candidates == int(100 - planned.seconds)
+    assert plan(ENDING, PACE, left=30.0, total=30.0).contenders == 0  # not even two
 
 
-def test_of_many_rounds_there_are_as_many_as_fit() -> None:
-    rounds = ENDING._replace(rounds=[(16, 40), (24, 40)])
-    whole, part, none = (plan(rounds, PACE, left=s, total=s) for s in (400.0, 200.0, 100.0))
-    assert (whole.rerank, part.rerank, none.rerank) == (True, True, False)
-    assert whole.seconds == pytest.approx(20 * 4.4 + 20 * 4.4)
-    assert part.seconds == pytest.approx(50 + 10 * 4.4)  # their share, and five tests of four
-    assert part.candidates == int((200 - part.seconds) / 2.0 * 2)
+def test_all_rounds_become_smaller_alike() -> None:
+    rounds = ENDING._replace(rounds=[Rounds(16, 1, 40), Rounds(8, 1, 40), Rounds(4, 4, 40)])
+    whole, part = (plan(rounds, PACE, left=s, total=s) for s in (400.0, 200.0))
+    assert (whole.contenders, part.contenders) == (16, 8)
+    assert whole.seconds == pytest.approx((8 + 4 + 8) * 4.4 + 20 * 4.4)
+    assert part.seconds == pytest.approx((4 + 2 + 4) * 4.4 + 12 * 4.4)
+    assert part.candidates == int(200 - part.seconds)
+    settings = flat({"rounds": "16@20,8,4,2"})
+    assert settings.smaller_rounds(16) == settings.rounds
+    assert settings.smaller_rounds(9) == "9@20,5,3,2"
+    assert settings.smaller_rounds(2) == "2@20,1,1,1"
 
 
 def test_what_nobody_asked_for_takes_no_time() -> None:
     nothing = Ending(rounds=[], budget=40, tested=3, beside=1, runs=0)
     planned = plan(nothing, PACE, left=100.0, total=100.0)
-    assert planned == Plan(100, False, 3, 0, 0.0)
+    assert planned == Plan(100, 0, 3, 0, 0.0)
 
 
 def test_the_first_is_tested_alone_before_each_of_them_has_a_single_run() -> None:

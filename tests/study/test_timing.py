@@ -2,6 +2,7 @@
 
 import heapq
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -204,17 +205,19 @@ def test_rounds_for_which_there_is_no_time_are_left_out_and_come_later(path: Pat
     rounds = {"rounds": "16,8,4,4,2,2,2,2", "seeds": "common"}
     with created(path, minutes=30, runs=4, **TIMED, **rounds) as study:
         watch = searched(study, Simulated(1, steady))
-        some = len(study.runs("rerank"))
-        assert 16 <= some < 40
-        assert (study.settings.rerank, study.settings.runs) == (False, 4)
+        asked = [count for count, _ in study.settings.again]
+        assert 2 <= asked[0] < 16
+        assert asked == [math.ceil(count * asked[0] / 16) for count in (16, 8, 4, 4, 2, 2, 2, 2)]
+        assert len(study.runs("rerank")) == sum(asked)
+        assert (study.settings.rerank, study.settings.runs) == (True, 4)
+        assert left_out(study)["rounds"] == rounds["rounds"]
         again = study.scores("rerank")
-        if some >= 24:  # the first is one that stayed in it
-            assert len(again[study.best(1)[0]["function"]]) > 1
+        assert len(again[study.best(1)[0]["function"]]) > 1  # the first is one that stayed in it
     assert "the best trained again, 4 test runs each" in watch.notes[-1]
     assert watch.notes[-1].endswith("no time for all rounds of that")
     pg.resume(path, minutes=90, judge=instant, workers=0, candidates=200).close()
     with Study.open(path) as study:
-        assert study.settings.rerank
+        assert study.settings.rounds == rounds["rounds"]
         assert max(map(len, study.scores("rerank").values())) == 8
 
 
