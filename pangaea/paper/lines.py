@@ -82,7 +82,7 @@ def line(row: Mapping[str, Any], source: Mapping[str, Any]) -> Line:
 def _whole_images(task: str, budget: int) -> str:
     """Beyond its short trainings a coarse task is the one without that word."""
     parts = task.split("/")
-    if "coarse" not in parts:
+    if "coarse" not in parts or not _known(task):
         return task
     from pangaea.tasks.classification import Classification  # a report does not wait for torch
 

@@ -66,9 +66,9 @@ def test_the_test_of_a_coarse_search_is_of_whole_images(tmp_path: Path) -> None:
         assert {run["task"] for run in study.runs()} == {"wrn-10-4/cifar100"}
         (row,) = found_here(experiment("results"), lines.of_study(study))
     assert row.cell.group == "found by 1"
-    assert lines.line(tests[0] | {"task": "wrn-10-4/cifar100/coarse", "budget": 15}, {})[
-        "task"
-    ].endswith("/coarse")
+    others = {"wrn-10-4/cifar100/coarse": 15, "no/net/coarse": 200, "coarse/my.py:task": 200}
+    for task, budget in others.items():
+        assert lines.line(tests[0] | {"task": task, "budget": budget}, {})["task"] == task
 
 
 def test_lines_go_out_and_come_back_as_they_were(tmp_path: Path) -> None:
