@@ -145,6 +145,18 @@ def test_what_was_found_on_cifar_100_is_as_its_runs_say() -> None:
         assert cells[4] == f"{fmean(tests):.2f} ± {stdev(tests):.2f} ({len(tests)})"
 
 
+@pytest.mark.parametrize(
+    ("place", "epoch", "text"),
+    [(0, "2", "after 2 of 15 epochs, {}% of its"), (1, "3", "after 3 of 20 epochs, {}%, and none")],
+)
+def test_what_early_looks_save_is_as_the_curves_say(place: int, epoch: str, text: str) -> None:
+    search = json.loads((RESULTS / "early-looks.json").read_text())["searches"][place]
+    look = search["looks"][epoch]["0.5"]
+    assert look["best tenth stopped"] == 0
+    flat = " ".join((ROOT / "docs/search.md").read_text().split())
+    assert text.format(round(100 * look["saved"])) in flat
+
+
 def test_what_the_rank_audit_says_of_the_best_is_as_its_report_has_it() -> None:
     report = json.loads((RESULTS / "rank-audit.json").read_text())
     text = (ROOT / "docs/search.md").read_text().split("### On CIFAR-100")[1]
