@@ -31,7 +31,6 @@ import torch
 import pangaea as pg
 from pangaea.study.stages import BASELINE
 from pangaea.system import cpu
-from pangaea.training.result import BEHIND
 from pangaea.workers.mps import mps
 from pangaea.workers.worker import die_with_parent
 
@@ -52,13 +51,6 @@ def stem(arm: str, search: int) -> str:
     return f"{re.sub('[^a-z0-9.]+', '-', arm)}.{search}"
 
 
-def trained(study: Any, run: Mapping[str, Any]) -> int:
-    """How long a run trained; one that was stopped for being behind has so many losses."""
-    if run["failure"] == BEHIND:
-        return len(study.curves(run["run"])["loss"])
-    return int(run["budget"])
-
-
 def searched(folder: Path, task: str, epochs: int | None, job: tuple[str, int]) -> dict[str, Any]:
     """A whole search and the test of what it put first; goes on where it was cut off."""
     arm, number = job
@@ -74,7 +66,7 @@ def searched(folder: Path, task: str, epochs: int | None, job: tuple[str, int]) 
     with study:
         (best,) = study.best(1)
         runs = [run for run in study.runs() if run["stage"] != BASELINE.name]
-        goal, units = study.goal, sum(trained(study, run) for run in runs)
+        goal = study.goal
     tested = pg.evaluate(
         best["function"], task, TEST_RUNS, seed=FRESH + number, epochs=epochs, precision="fp32"
     )
@@ -88,7 +80,7 @@ def searched(folder: Path, task: str, epochs: int | None, job: tuple[str, int]) 
         "test": tested.mean,
         "tests": tested.scores,
         "optimism": goal.gain(believed, tested.mean),
-        "units": units,
+        "units": sum(run["budget"] for run in runs),
         "runs": len(runs),
         "candidates": len({run["candidate"] for run in runs}),
         "failures": sum(run["failure"] is not None for run in runs),

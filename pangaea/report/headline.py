@@ -12,7 +12,6 @@ from pangaea.report.measures import Scores, duration, moment, probability, sprea
 from pangaea.report.records import Row, Snapshot
 from pangaea.study.stages import PAPER, TEST
 from pangaea.tasks.goal import Goal
-from pangaea.training.result import BEHIND
 from pangaea.wording import counted
 
 
@@ -108,11 +107,7 @@ def _facts(study: Snapshot, best: Row | None) -> Iterable[tuple[str, str]]:
         runs = sum(len(trial.runs) for trial in study.trials)
         yield "candidates", f"{len(rows)}" + (f" in {runs} runs" if runs > len(rows) else "")
     if rows:
-        behind = sum(row["failure"] == BEHIND for row in rows)
-        failed = sum(row["score"] is None for row in rows) - behind
-        yield "failed", f"{failed / len(rows):.0%}"
-        if behind:
-            yield "stopped early", f"{behind / len(rows):.0%}"
+        yield "failed", f"{sum(row['score'] is None for row in rows) / len(rows):.0%}"
     if ended := study.runs():
         yield "compute", duration(sum(run["seconds"] for run in ended))
         last = max(run["finished"] for run in ended)

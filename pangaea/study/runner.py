@@ -15,8 +15,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from pangaea.study.looking import Looking
-from pangaea.study.stages import KEEPING, SEARCH
+from pangaea.study.stages import KEEPING
 from pangaea.study.study import Run, Study, Wanted
 from pangaea.training.how import How
 from pangaea.workers.engine import Engine
@@ -93,7 +92,6 @@ class Runner:
         self._how = {keep: replace(how or How(), keep_model=keep) for keep in (True, False)}
         self._folder = study.path.absolute().with_name(study.path.name + ".checkpoints")
         self._running: dict[int, Run] = {}
-        self.looking: Looking | None = None  # at candidates, if those behind are stopped
 
     @property
     def running(self) -> int:
@@ -211,15 +209,10 @@ class Runner:
             seed=wanted.seed,
             part=wanted.part,
             limit=None if self._seconds is None else self._seconds * wanted.budget,
-            how=self._way(wanted),
+            how=self._how[wanted.stage in KEEPING],
             # A killed worker's long run goes on from there, wherever the folder can be reached.
             checkpoints=f"{self._folder}/run-{run.number}",
         )
-
-    def _way(self, wanted: Wanted) -> How:
-        how = self._how[wanted.stage in KEEPING]
-        candidate = wanted.stage == SEARCH.name
-        return self.looking.way(how) if candidate and self.looking is not None else how
 
     def clear(self) -> None:
         """Leave no checkpoints behind: every run has its result. What is not ours stays."""

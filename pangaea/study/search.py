@@ -14,7 +14,6 @@ from pangaea.evolution.ranking import runs_of, top
 from pangaea.evolution.strategies import strategy
 from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator
 from pangaea.functions.cost import cost
-from pangaea.study.looking import Looking
 from pangaea.study.runner import Runner
 from pangaea.study.saving import resume_command
 from pangaea.study.stages import (
@@ -72,9 +71,6 @@ class Search:
         self._parents = study.parents_pending()  # of the candidates that wait for a first result
         self._bad = 0  # failures in a row that need not be the functions' fault
         self._common = self.settings.seeds == "common"
-        if self.settings.discard:
-            budget = self._budget(SEARCH)
-            self.runner.looking = Looking(study, self.settings.discard, budget)
 
     def run(self) -> None:
         """All that is left of it."""
@@ -174,8 +170,6 @@ class Search:
     def _note(self, run: Run, result: Result) -> None:
         """Let the strategy see a result."""
         self.time.ended(run, result)
-        if self.runner.looking is not None and run.wanted.stage == SEARCH.name:
-            self.runner.looking.note(result)
         wanted, score, failure = run.wanted, result.get("score"), result.get("failure")
         assert wanted.candidate is not None
         measured = Measured(wanted.budget, None if score is None else self.goal.oriented(score))

@@ -70,12 +70,6 @@ class Settings(Declared):
         most=10_000_000,
         former="epochs",
     )
-    discard: float = setting(
-        0.0,
-        "Part of the candidates that goes no further when it is behind the others early; 0: none.",
-        least=0,
-        most=0.95,
-    )
     seed: int = setting(0, "Of everything that is drawn.", least=0, most=2**63 - 1)
     seeds: str = setting(
         "own",
@@ -290,11 +284,6 @@ def possible(settings: Settings, task: Task) -> Settings:
     """The settings, if the task can train as long as their rounds say."""
     for _, budget in settings.again:
         _check_budget("rounds", budget, task)
-    if settings.discard and not task.looks:
-        raise PangaeaError(
-            f"discard: {task.name} says nothing of a run before its end; the networks that are "
-            "built in do"
-        )
     return settings
 
 

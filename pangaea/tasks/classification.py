@@ -41,7 +41,6 @@ class Classification(Task):
     coarse: int = 0  # epochs up to which it trains on images of half the height and width
 
     baseline = "relu(x)"
-    looks = True
 
     @property
     def goal(self) -> Goal:  # type: ignore[override]

@@ -26,7 +26,6 @@ class Task(ABC):
     unit: str = "epochs"
     defaults: Mapping[str, Any] = {}  # settings of a search that suit this task
     fast_on_gpu: bool = True  # is a GPU worth it?
-    looks: bool = False  # can a run that is behind be stopped early?
     drops_failures: bool = False  # a failed run counts for nothing, instead of the worst
 
     def prepare(self) -> None:  # noqa: B027 (there may be nothing to bring)

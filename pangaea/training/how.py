@@ -24,8 +24,6 @@ class How(Declared):
     )
     # Checkpoints of one run alone: another's is passed over, and none is left when it ends.
     passing: bool = False
-    look: int = 0  # epochs after which a run is looked at; 0 for never
-    least: float | None = None  # a run whose score is below that then goes no further
     keep_model: bool = False  # hand the trained network back, which stays in this process
 
     def as_dict(self) -> dict[str, Any]:

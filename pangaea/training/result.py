@@ -3,8 +3,6 @@
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-BEHIND = "behind"  # why a run has no score that was stopped, being behind others early
-
 
 @dataclass(kw_only=True, repr=False)
 class TrainingResult:

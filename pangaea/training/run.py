@@ -17,7 +17,7 @@ from pangaea.training import start, streams
 from pangaea.training.half import HalfWeights, halve
 from pangaea.training.means import ParameterMeans
 from pangaea.training.recipes import Recipe
-from pangaea.training.result import BEHIND, TrainingResult
+from pangaea.training.result import TrainingResult
 from pangaea.training.update import update
 
 # The loss of a network that still learns is below 20; beyond this it never comes back.
@@ -63,10 +63,7 @@ class Training:
         device: torch.device,
         dtype: torch.dtype,
         compiled: bool = False,
-        look: int = 0,
-        least: float | None = None,
     ) -> None:
-        self.look, self.least = look, least
         self.subject, self.recipe, self.seed, self.device = subject, recipe, seed, device
         self.result = TrainingResult(
             task=subject.name,
@@ -265,19 +262,12 @@ class Training:
             self._means.note()
             self.epoch += 1
             last = self.epoch == self.recipe.epochs
-            if last or self.epoch % self.recipe.judge_every == 0 or self.epoch == self.look:
+            if last or self.epoch % self.recipe.judge_every == 0:
                 self.result.validation[self.epoch] = self._score(self._validation)
                 if self._test is not None and self.recipe.test_curve:
                     self.result.test[self.epoch] = self._score(self._test)
             if last:
                 self._finish()
-            elif self.epoch == self.look and self.least is not None:
-                self._compare(self.result.validation[self.epoch], self.least)
-
-    def _compare(self, score: float, least: float) -> None:
-        """A run that is behind goes no further."""
-        if score < least:
-            self.fail(BEHIND, f"{score:.2f} after {self.epoch} epochs, less than {least:.2f}")
 
     def _finish(self) -> None:
         self.result.score = self.result.validation[self.epoch]

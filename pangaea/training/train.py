@@ -100,8 +100,6 @@ class _Running:
             device=device,
             dtype=dtype,
             compiled=how.compile,
-            look=how.look,
-            least=how.least,
         )
         self.identity = {
             "task": subject.name,
