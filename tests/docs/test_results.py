@@ -165,16 +165,31 @@ def test_what_the_rank_audit_says_of_the_best_is_as_its_report_has_it() -> None:
         report["settings"][name]["sd, best third"]["share of one run's variance"] for name in names
     ]
     assert shares == [0.297, 0.946, 0.905]
-    assert "tells 0.30 of the variance" in text
-    assert "whole images 0.95, of WRN-10-2 0.91" in text
-    printed = report["the paper's 200 epochs"]["settings"]
-    every, best = (
-        [f"{printed[name][of]['spearman']:.2f}" for name in ("wrn-10-4/cifar100:50", *names[1::-1])]
-        for of in ("all", "the best twelve")
-    )
     flat = " ".join(text.split())
-    assert f"{every[0]} and {every[1]} over all, {best[0]} and {best[1]} among" in flat
-    assert f"half the pixels {every[2]} and {best[2]}" in flat
+    assert "tells 0.30 of the variance between functions, one of 15 epochs on" in flat
+    assert "whole images 0.95, of WRN-10-2 0.91" in flat
+    printed = report["the paper's 200 epochs"]["settings"]
+    settings = {"50 epochs": "wrn-10-4/cifar100:50", "15 epochs": names[1]}
+    for shown, name in (settings | {"15 epochs, half the pixels": names[0]}).items():
+        cells = []
+        for of in ("all", "the best twelve", "the best eight"):
+            low, high = printed[name][of]["interval"]
+            cells.append(f"{printed[name][of]['spearman']:.2f} ({low:.2f} to {high:.2f})")
+        assert f"| {shown} | {' | '.join(cells)} |".replace("-", "−") in text
+
+
+def test_what_early_stopping_did_is_as_its_searches_say() -> None:
+    without = json.loads((RESULTS / "strategies.json").read_text())["rows"]
+    rows = json.loads((RESULTS / "strategies-early-looks.json").read_text())["rows"]
+    text = " ".join((ROOT / "docs/did_not_pay.md").read_text().split())
+    plain = {"choosy": "choosy", "thrifty": PARTS["of one child"]}
+    for strategy, arm in plain.items():
+        mine = [row for row in rows if row["arm"].startswith(strategy)]
+        seeds = {row["search"] for row in mine}
+        same = [r["test"] for r in without if r["arm"] == arm and r["search"] in seeds]
+        assert len(same) == len(mine) == {"choosy": 6, "thrifty": 4}[strategy]
+        assert re.search(rf"`{strategy}`[^`]* {fmean(row['test'] for row in mine):.1f}, ", text)
+        assert f"without it {fmean(same):.1f}" in text
 
 
 @pytest.mark.parametrize("task", ["tabular", "tabular-2", "tabular-3"])
