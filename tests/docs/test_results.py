@@ -178,20 +178,6 @@ def test_what_the_rank_audit_says_of_the_best_is_as_its_report_has_it() -> None:
         assert f"| {shown} | {' | '.join(cells)} |".replace("-", "−") in text
 
 
-def test_what_early_stopping_did_is_as_its_searches_say() -> None:
-    without = json.loads((RESULTS / "strategies.json").read_text())["rows"]
-    rows = json.loads((RESULTS / "strategies-early-looks.json").read_text())["rows"]
-    text = " ".join((ROOT / "docs/did_not_pay.md").read_text().split())
-    plain = {"choosy": "choosy", "thrifty": PARTS["of one child"]}
-    for strategy, arm in plain.items():
-        mine = [row for row in rows if row["arm"].startswith(strategy)]
-        seeds = {row["search"] for row in mine}
-        same = [r["test"] for r in without if r["arm"] == arm and r["search"] in seeds]
-        assert len(same) == len(mine) == {"choosy": 6, "thrifty": 4}[strategy]
-        assert re.search(rf"`{strategy}`[^`]* {fmean(row['test'] for row in mine):.1f}, ", text)
-        assert f"without it {fmean(same):.1f}" in text
-
-
 @pytest.mark.parametrize("task", ["tabular", "tabular-2", "tabular-3"])
 def test_what_common_seeds_and_rounds_that_halve_do_is_as_their_searches_say(task: str) -> None:
     published = json.loads((RESULTS / f"strategies-{task}.json").read_text())
