@@ -51,7 +51,7 @@ def client(place: Place) -> Iterator[Any]:
     where = place.cluster
     try:
         import dask
-        from distributed import Client
+        import distributed  # noqa: F401 (dask alone is not enough)
     except ImportError:
         raise PangaeaError(
             "workers need Dask: pip install distributed, or search with --workers 0"
@@ -73,7 +73,7 @@ def client(place: Place) -> Iterator[Any]:
         else:
             raise UnknownNameError("cluster", where, (*batch.QUEUES, "tcp://host:8786"))
         try:
-            client = Client(address, **options)  # type: ignore[no-untyped-call]
+            client = dask_inside.client(address, **options)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise PangaeaError(f"no Dask scheduler answers at {where}: {error}") from None
         yield stack.enter_context(client)

@@ -20,6 +20,26 @@ def inproc_address(cluster: Any) -> str:
     return str(address)
 
 
+def client(address: Any, **options: Any) -> Any:
+    """A client; one that cannot begin is closed at once.
+
+    `Client` leaves that to the garbage collector, which may come to it while another client is
+    being made, and then each of the two waits for the other.
+    """
+    from distributed import Client
+
+    class Closing(Client):
+        def start(self, **options: Any) -> None:
+            try:
+                super().start(**options)  # type: ignore[no-untyped-call]
+            except BaseException:
+                self.close()  # type: ignore[no-untyped-call]
+                self._loop_runner.stop()  # type: ignore[no-untyped-call]
+                raise
+
+    return Closing(address, **options)  # type: ignore[no-untyped-call]
+
+
 def hurry(client: Any) -> None:
     """Dask lets 10 ms pass between two messages: 176 instant jobs a second instead of 250."""
     client.scheduler_comm.interval = _SEND_SECONDS

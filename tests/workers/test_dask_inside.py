@@ -6,6 +6,7 @@ A failure here means that an installed version differs from those that pyproject
 
 import ast
 import asyncio
+import gc
 import inspect
 import os
 import time
@@ -61,6 +62,20 @@ def test_a_client_sends_its_messages_as_soon_as_it_is_told_to(client: Any) -> No
     )
     dask_inside.hurry(client)
     assert client.scheduler_comm.interval == 0.001
+
+
+@pytest.mark.parametrize(
+    ("address", "error"),
+    [("tcp://127.0.0.1:port", ValueError), ("tls://127.0.0.1:9", TypeError), ("x://", ValueError)],
+)
+def test_a_client_that_cannot_begin_is_closed_before_the_next_one_is_made(
+    address: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        dask_inside.client(address, timeout=1, set_as_default=False)
+    clients: list[Any] = [each for each in gc.get_objects() if issubclass(type(each), Client)]
+    assert {client.status for client in clients} <= {"closed"}, lacks("Client.start")
+    assert not any(client._loop_runner.is_started() for client in clients), lacks("LoopRunner")
 
 
 def test_workers_are_asked_and_not_waited_for_longer_than_is_said(client: Any) -> None:
