@@ -3,7 +3,7 @@
 Microseconds for 65,536 numbers on one core, as `benchmarks/operator_costs.py` measured them. Of 371
 functions the sum ranks as their measured times do (Spearman 0.98, each left out of the fit), and
 is off by 6% in the median. An H200 ranks 19 functions much as it does (0.83 in float32, 0.94 in
-bfloat16), but they differ less there, for its memory is slower than its arithmetic: by 1.4 and 2.4
+bfloat16), but they differ less there, for its memory is slower than its arithmetic: by 1.4 and 2.5
 times instead of 4.
 """
 

@@ -16,7 +16,7 @@ Scores = tuple[float | None, ...]
 """Of several runs; None for one that failed."""
 
 
-_DATA = {"/coarse": "half the pixels", "/few": "few samples"}
+_DATA = {"/coarse": "a quarter of the pixels", "/few": "few samples"}
 
 
 class Standing(NamedTuple):
@@ -145,7 +145,7 @@ def _counted(scores: Sequence[float | None], task: Task) -> Scores:
 
 
 def _largest(cell: Cell, by_kind: Iterable[Kind]) -> Kind | None:
-    """Whole images before half the pixels before a few samples, then the largest budget."""
+    """Whole images before a quarter of the pixels before a few samples, then the largest budget."""
     function, scope = settled(cell.function, cell.scope)
     tasks = [f"{cell.task}/few", f"{cell.task}/coarse", cell.task]
     kinds = [k for k in by_kind if k[:2] == (function, scope) and k[2] in tasks]

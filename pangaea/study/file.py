@@ -19,8 +19,8 @@ from pangaea.study.lock import Lock, beside, guarded
 from pangaea.study.saving import resume_command
 
 APPLICATION = 0x50474541  # what marks the file as ours: "PGEA"
-# A candidate of the default task changes seven pages: 1,000 of them, as many as a search tries by
-# default, go into a log of 33 MB before it is written into the file and begun anew.
+# A candidate of the default task changes seven pages: 1,000 of them go into a log of 33 MB before
+# it is written into the file and begun anew.
 _LOGGED_PAGES = 8_000
 _SMALL = 4 << 20  # bytes, written again within 0.1 s
 _CACHE = 65_536  # KB: of 100,000 candidates all pages that are checked first and read then

@@ -119,7 +119,7 @@ def test_what_strategies_find_on_another_task_is_as_their_searches_say() -> None
 
 
 def test_what_was_found_on_cifar_100_is_as_its_runs_say() -> None:
-    table = (ROOT / "docs/search.md").read_text().split("| function | half the pixels")[1]
+    table = (ROOT / "docs/search.md").read_text().split("| function | a quarter of the pixels")[1]
     rows = table.split("\n\n")[0].replace("\\|", "¦").splitlines()[2:]
     lines = [*map(json.loads, (RESULTS / "paper.jsonl").read_text().splitlines())]
     known = pg.bench()
@@ -170,7 +170,7 @@ def test_what_the_rank_audit_says_of_the_best_is_as_its_report_has_it() -> None:
     assert "whole images 0.95, of WRN-10-2 0.91" in flat
     printed = report["the paper's 200 epochs"]["settings"]
     settings = {"50 epochs": "wrn-10-4/cifar100:50", "15 epochs": names[1]}
-    for shown, name in (settings | {"15 epochs, half the pixels": names[0]}).items():
+    for shown, name in (settings | {"15 epochs, a quarter of the pixels": names[0]}).items():
         cells = []
         for of in ("all", "the best twelve", "the best eight"):
             low, high = printed[name][of]["interval"]

@@ -45,7 +45,7 @@ def test_every_cell_can_be_trained_and_every_search_searched(row: Experiment) ->
         assert cell.runs >= 1
         assert scale("smoke").kind(cell)[2].endswith("/few")
         _, _, task, budget = scale("coarse").kind(cell)
-        assert pg.task(task).effort(budget) < budget  # on half the pixels
+        assert pg.task(task).effort(budget) < budget  # on a quarter of the pixels
     for search in row.searches:
         for size in SCALES.values():
             settings = size.settings(search)

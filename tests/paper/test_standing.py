@@ -52,7 +52,7 @@ def test_the_largest_scale_counts_unless_another_is_asked_for() -> None:
     few = runs("swish", 3.0, task="wrn-10-4/cifar100/few", budget=2)
     assert of("results", "swish", few).recipe == "2 epochs, few samples"
     half = runs("swish", 52.0, task="wrn-10-4/cifar100/coarse", budget=15)
-    assert of("results", "swish", few + half).recipe == "15 epochs, half the pixels"
+    assert of("results", "swish", few + half).recipe == "15 epochs, a quarter of the pixels"
     known = few + half + runs("swish", 60.0, budget=50) + runs("swish", 72.0)
     assert of("results", "swish", known).scores == (72.0,)
     assert of("results", "swish", known, scale=scale("lab")).scores == (60.0,)
