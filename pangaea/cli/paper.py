@@ -25,7 +25,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="One of `pangaea paper
 Kept = Annotated[Path, typer.Option(help="The study that holds all of the paper's runs.")]
 Size = Annotated[
     str,
-    typer.Option(help="paper, lab (a quarter), coarse (a quarter of the pixels) or smoke (a few samples)."),
+    typer.Option(help="paper, lab (a quarter), coarse (16 x 16 pixels) or smoke (a few samples)."),
 ]
 STUDY = Path("paper.study")
 # Tables that have a command of their own.

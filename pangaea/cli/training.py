@@ -36,7 +36,7 @@ def evaluate(
     against: Annotated[
         str | None, typer.Option(help="A function to compare with, such as relu.")
     ] = None,
-    recipe: Annotated[str, typer.Option(help="full or search; pau for networks on images.")] = "full",
+    recipe: Annotated[str, typer.Option(help="full or search; pau for image networks.")] = "full",
     epochs: Annotated[
         int | None,
         typer.Option(

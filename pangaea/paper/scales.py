@@ -88,7 +88,7 @@ SCALES = {
         ),
         Scale(
             name="coarse",
-            about="15 epochs on a quarter of the pixels, up to two runs: functions compared without a GPU",
+            about="15 epochs on 16 × 16 pixels, up to two runs: functions compared without a GPU",
             budget=_coarse,
             most_runs=2,
             variant="coarse",
