@@ -19,6 +19,7 @@ import pangaea as pg
 from pangaea.evolution.freedom import freedom
 from pangaea.evolution.trials import Measured, Trial
 
+TASKS = ("mnist1d", "tabular", "tabular-3", "pinn", "charlm", "wrn-10-4/cifar100/coarse")
 SHORT, FULL = 20, 40  # epochs
 REPEATS = 3
 GOOD = 75.0
@@ -110,7 +111,7 @@ def searches(task: str) -> list[list[Trial]]:
     goal = pg.task(task).goal
     histories = []
     for study in np.unique(runs.study):
-        if study.startswith(("choosy", "belief")):
+        if study.startswith(("choosy", "belief")) or "likely" in study or "discard" in study:
             continue
         rows = runs.where(study=study)
         scores = [None if np.isnan(score) else goal.oriented(float(score)) for score in rows.score]
@@ -148,7 +149,7 @@ def elsewhere() -> tuple[list[str], np.ndarray]:
 
 
 def main() -> None:
-    for task in ("mnist1d", "tabular", "tabular-3", "pinn", "charlm"):
+    for task in TASKS:
         past = searches(task)
         for name, guess in GUESSES.items():
             rows = [row for trials in past for row in next_ones(trials, guess)]

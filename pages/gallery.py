@@ -149,12 +149,11 @@ def _searches() -> str:
     """What searches on the default task found."""
     data = json.loads((RESULTS / "search-mnist1d.json").read_text(encoding="utf-8"))
     cards = []
-    for search in data["searches"]:
-        baseline, first = search["functions"][0], search["functions"][1]
+    for study in data["studies"]:
+        baseline, first = study["headline"]["tested"][:2]
         facts = [
-            f"mnist1d: {first['test_mean']:.1f} ± {first['test_sd']:.1f}, "
-            f"ReLU {baseline['test_mean']:.1f} ± {baseline['test_sd']:.1f} (n = 10)",
-            f"<code>{html.escape(search['command'])}</code>",
+            f"mnist1d: {first['shown']}, ReLU {baseline['shown']} (n = {first['n']})",
+            f"<code>{html.escape(study['command'])}</code>",
         ]
-        cards.append(_card(f"seed-{search['seed']}", facts, first["function"]))
+        cards.append(_card(study["study"], facts, first["function"]))
     return _cards(cards)

@@ -21,9 +21,10 @@ ROWS = {
 TRAININGS = [*RESULTS.glob("wrn-10-4-*.json"), *RESULTS.glob("*-short.json")]
 TRAININGS += [RESULTS / "mnist1d.json", *RESULTS.glob("common-*.json")]
 CURVES = ("loss", "training", "validation", "parameters")
+HALVING = 'thrifty:candidates=160;seeds="common";rounds="16,8,4,4,2,2,2,2"'
 PARTS = {  # of choosy: what docs/search.md calls an arm that goes without one
     "as it is": "choosy",
-    "of one child": 'thrifty:candidates=160;seeds="common";rounds="16,8,4,4,2,2,2,2"',
+    "of one child": HALVING,
     "of five children": "choosy:children=5",
     "nothing taken as it comes": "choosy:candidates=160;unscreened=0",
     "every run with a seed of its own": 'choosy:candidates=160;seeds="own"',
@@ -75,6 +76,19 @@ def test_the_table_of_common_functions_is_that_of_its_files(place: int, task: st
     assert [cell for cell in cells if cell] == scores
 
 
+def test_what_default_searches_find_is_as_their_reports_have_it() -> None:
+    studies = json.loads((RESULTS / "search-mnist1d.json").read_text())["studies"]
+    table = (ROOT / "README.md").read_text().split("| seed | ReLU |")[1].split("\n\n")[0]
+    rows = []
+    for study in studies:
+        relu, first = study["headline"]["tested"][:2]
+        gain = f"{first['mean'] - relu['mean']:.1f} (p = {first['p']:.0e})"
+        shown = f"{first['readable']}: {first['shown']}"
+        gain = gain.replace("e-0", "e-")
+        rows.append(f"| {study['settings']['seed']} | {relu['shown']} | {shown} | {gain} |")
+    assert table.splitlines()[2:] == rows
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_what_each_part_of_choosy_does_is_as_its_searches_say(part: str) -> None:
     published = json.loads((RESULTS / "strategies.json").read_text())
@@ -86,6 +100,27 @@ def test_what_each_part_of_choosy_does_is_as_its_searches_say(part: str) -> None
         compared = published["differences"][f"{arm} - choosy"]
         low, high = compared["interval"]
         assert cells[1] == f"{compared['difference']:+.1f} ({low:.1f} to {high:.1f})"
+
+
+@pytest.mark.parametrize(
+    ("arm", "without"),
+    [
+        ("choosy:candidates=225;discard=0.5", "choosy:candidates=160"),
+        (HALVING.replace("160", "225") + ";discard=0.5", HALVING),
+        ("choosy:candidates=160;likely=0.5", "choosy"),
+        (HALVING + ";likely=0.5", HALVING),
+    ],
+)
+def test_what_did_not_pay_is_as_its_searches_say(arm: str, without: str) -> None:
+    published = json.loads((RESULTS / "strategies.json").read_text())
+    mine, theirs = (published["arms"][name] for name in (arm, without))
+    assert mine["searches"] == theirs["searches"] == 16
+    figures = f"{mine['test']:.1f} against {theirs['test']:.1f}"
+    compared = published["differences"][f"{arm} - {without}"]
+    low, high = (f"{end:.1f}" for end in compared["interval"])
+    ends = rf"{compared['difference']:.1f}, (95% )?{low} to {high}".replace("-", "−")
+    text = " ".join((ROOT / "docs/did_not_pay.md").read_text().split())
+    assert re.search(rf"{figures} \((16 searches each, difference )?{ends}\b", text)
 
 
 def test_what_strategies_find_on_another_task_is_as_their_searches_say() -> None:
