@@ -52,8 +52,9 @@ def test_the_open_table_holds_the_runs_of_the_published_searches(name: str) -> N
     runs = pg.bench().where(task=published["rows"][-1]["task"])
     runs = runs[runs.stage != "baseline"]
     budgets: dict[str, list[int]] = {}
-    for study, budget in zip(runs.study, runs.budget, strict=True):
-        budgets.setdefault(study, []).append(int(budget))
+    for study, budget, failure in zip(runs.study, runs.budget, runs.failure, strict=True):
+        # What was behind the others its search stopped after 3 epochs.
+        budgets.setdefault(study, []).append(3 if failure == "behind" else int(budget))
     for row in published["rows"]:
         trained = budgets[strategies.stem(row["arm"], row["search"])]
         assert (len(trained), sum(trained)) == (row["runs"], row["units"])

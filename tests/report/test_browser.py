@@ -373,8 +373,8 @@ def test_ten_thousand_candidates_stay_usable(tmp_path: Path, look: Look) -> None
 def test_the_dashboard_follows_a_real_search(tmp_path: Path, look: Look) -> None:
     path = tmp_path / "real.study"
     search = (
-        "import sys, pangaea as pg; pg.search(study=sys.argv[1], candidates=8, population=3,"
-        " sample=2, budget=4, rerank=False, runs=0, workers=1)"
+        "import sys, pangaea as pg; pg.search(study=sys.argv[1], candidates=40, population=3,"
+        " sample=2, budget=8, rerank=False, runs=0, workers=1)"
     )
     with subprocess.Popen([sys.executable, "-c", search, path]) as driver:
         while not path.exists() and driver.poll() is None:
