@@ -8,6 +8,7 @@ from functools import cache
 from pages import ROOT, drawing
 from pangaea.activation.names import resolve
 from pangaea.functions.paper import FIGURES, Printed
+from pangaea.functions.parser import parse
 from pangaea.report.figures.functions import shape
 
 RESULTS = ROOT / "results"
@@ -153,7 +154,8 @@ def _searches() -> str:
         baseline, first = study["headline"]["tested"][:2]
         facts = [
             f"mnist1d: {first['shown']}, ReLU {baseline['shown']} (n = {first['n']})",
-            f"<code>{html.escape(study['command'])}</code>",
+            f"<code>pangaea search --seed {study['settings']['seed']}</code>",
         ]
-        cards.append(_card(study["study"], facts, first["function"]))
+        simplified = str(parse(first["function"]).simplified())
+        cards.append(_card(study["study"], facts, simplified))
     return _cards(cards)
