@@ -111,7 +111,7 @@ def searches(task: str) -> list[list[Trial]]:
     goal = pg.task(task).goal
     histories = []
     for study in np.unique(runs.study):
-        if study.startswith(("choosy", "belief")) or "likely" in study or "discard" in study:
+        if study.startswith(("choosy", "belief", "shrewd")) or "discard" in study:
             continue
         rows = runs.where(study=study)
         scores = [None if np.isnan(score) else goal.oriented(float(score)) for score in rows.score]

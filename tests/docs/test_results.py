@@ -82,9 +82,9 @@ def test_what_default_searches_find_is_as_their_reports_have_it() -> None:
     rows = []
     for study in studies:
         relu, first = study["headline"]["tested"][:2]
-        gain = f"{first['mean'] - relu['mean']:.1f} (p = {first['p']:.0e})"
+        p = f"{first['p']:.0e}".replace("e-0", "e-")
+        gain = f"{first['mean'] - relu['mean']:.1f} (p = {p})"
         shown = f"{first['readable']}: {first['shown']}"
-        gain = gain.replace("e-0", "e-")
         rows.append(f"| {study['settings']['seed']} | {relu['shown']} | {shown} | {gain} |")
     assert table.splitlines()[2:] == rows
 
@@ -108,7 +108,7 @@ def test_what_each_part_of_choosy_does_is_as_its_searches_say(part: str) -> None
         ("choosy:candidates=225;discard=0.5", "choosy:candidates=160"),
         (HALVING.replace("160", "225") + ";discard=0.5", HALVING),
         ("choosy:candidates=160;likely=0.5", "choosy"),
-        (HALVING + ";likely=0.5", HALVING),
+        ("shrewd:candidates=160;children=8;likely=0.5;optimism=1.0", HALVING),
     ],
 )
 def test_what_did_not_pay_is_as_its_searches_say(arm: str, without: str) -> None:
