@@ -1,6 +1,8 @@
 """Files that are there at once and whole, or not at all, and where they are kept."""
 
 import os
+import re
+import stat
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
@@ -9,6 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pangaea.errors import PangaeaError
+
+_LINKS = 40  # followed at most, as Linux does
 
 
 @contextmanager
@@ -24,6 +28,59 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def save(path: Path, content: str | bytes) -> None:
+    """A plain file is there at once and whole, and keeps its mode; never in place of a study.
+
+    What is no plain file, such as a pipe or a device, is written into.
+    """
+    if isinstance(content, str):
+        content = content.encode("utf-8", "backslashreplace")
+    try:
+        mode = _mode(path)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise PangaeaError(f"{path} is a folder: give the name of a file")
+        if _descriptor(path) or (mode is not None and not stat.S_ISREG(mode)):
+            with path.open("ab") as stream:
+                stream.write(content)
+            return
+        if _database(path):
+            raise PangaeaError(f"{path} is a study, which is not written over: give another name")
+        target = path.resolve()  # what a link leads to is replaced, not the link
+        if not target.parent.is_dir():
+            raise PangaeaError(f"cannot write {path}: there is no folder {target.parent}")
+        with replacing(target) as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            file.write(content)
+    except OSError as error:
+        raise PangaeaError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _descriptor(path: Path) -> bool:
+    """Does a path such as /dev/stdout lead to a stream of this process, whatever that is?"""
+    for _ in range(_LINKS):
+        if re.fullmatch(r"/dev/fd|/proc/\w+(/task/\w+)?/fd", str(path.parent.resolve())):
+            return True
+        if not path.is_symlink():
+            return False
+        path = path.parent / path.readlink()
+    return False
+
+
+def _database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(15) == b"SQLite format 3"
 
 
 def cache_folder() -> Path:

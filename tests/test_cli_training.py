@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from pangaea.cli import main
+from pangaea.errors import PangaeaError
 from pangaea.study.evaluation import Comparison
+from pangaea.study.runner import Runner
 from pangaea.workers.judge import Job, Result
 from pangaea.workers.place import Place
 from tests.study.judges import failing, instant
@@ -67,6 +69,21 @@ def test_an_interrupted_evaluation_shows_what_is_finished_and_how_to_go_on(
     rows = json.loads(capsys.readouterr().out)
     assert [row["n"] for row in rows] == [4, 4]
     assert [*tmp_path.iterdir()] == [tmp_path / "evaluation-runs"]
+
+
+def test_an_evaluation_that_an_error_ends_keeps_its_runs_too(
+    run: Run, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaking(_: Runner) -> None:
+        raise PangaeaError("the cluster is gone")
+
+    monkeypatch.setattr(Runner, "clear", breaking)
+    assert run(instant, "evaluate", "relu", "--runs", "4", "--workers", "2") == 2
+    shown = capsys.readouterr()
+    assert shown.out.startswith("function")
+    assert "stopped after 4 of 4 runs, which are kept in evaluation-runs. To go on:" in shown.err
+    assert shown.err.endswith("error: the cluster is gone\n")
+    assert (tmp_path / "evaluation-runs").is_dir()
 
 
 def test_an_evaluation_that_ends_leaves_nothing(run: Run, tmp_path: Path, capsys: Captured) -> None:

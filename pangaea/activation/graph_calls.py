@@ -63,7 +63,8 @@ def _function_call(node: fx.Node, place: int, kind: type[nn.Module]) -> Activati
         why = "its other arguments are computed in the model"
     elif kind in (nn.ReLU6, nn.Hardtanh) and _is_moved(given):
         why = "part of a hard sigmoid: its input is moved"
-    in_place = name.endswith("_") or rest.get("inplace") is True or True in node.args[1:]
+    flags = [*node.args[1:], rest.get("inplace")]
+    in_place = name.endswith("_") or any(flag is True for flag in flags)
     target = getattr(Tensor, name) if node.op == "call_method" else node.target
     compute = partial(_called, target, node.args[1:], rest)
     label = f"x.{name}" if node.op == "call_method" else f"{_home(target)}.{name}"

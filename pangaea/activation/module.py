@@ -281,6 +281,11 @@ def _checked_values(
     return {name: float(value) for name, value in init.items()}
 
 
+def _is_bias(name: str) -> bool:
+    """`bias`, `in_proj_bias`, an LSTM's `bias_ih_l0`."""
+    return name.startswith("bias") or name.endswith("bias")
+
+
 _NORMS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 
 
@@ -298,7 +303,7 @@ def parameter_groups(
     for module in model.modules():
         parameters = dict(module.named_parameters(recurse=False))
         whole = isinstance(module, (Activation, nn.PReLU, *_NORMS))
-        bare.update(id(p) for name, p in parameters.items() if whole or name.endswith("bias"))
+        bare.update(id(p) for name, p in parameters.items() if whole or _is_bias(name))
         if activation_lr is not None and isinstance(module, Activation | nn.PReLU):
             shaping.update(map(id, parameters.values()))
     decayed = [p for p in model.parameters() if id(p) not in bare]

@@ -9,6 +9,7 @@ from pangaea.cli.app import app, say
 from pangaea.cli.language import candidate_number, study_file
 from pangaea.errors import PangaeaError
 from pangaea.export import destinations
+from pangaea.files import save
 
 _PARAMETER = typer.Option(help="A value for it, instead of the 1 that training starts from.")
 
@@ -58,7 +59,7 @@ def export_function(
         source, where = _trained(file, candidate_number(candidate), where)
     result = export(source, to, parameters=given, name=name, layer=where)
     if output is not None:
-        _write(output, result.encode() if isinstance(result, str) else result)
+        save(output, result)
         say(f"{to} written to {output}")
     elif isinstance(result, bytes):
         raise PangaeaError(f"{to} is not text: say where to write it with -o FILE")
@@ -97,17 +98,3 @@ def _weights(file: Path) -> Any:
         if isinstance(weights.get(inside), dict):
             return weights[inside]
     return weights
-
-
-def _write(path: Path, content: bytes) -> None:
-    from pangaea.files import replacing
-
-    try:
-        if path.exists() and not path.is_file():
-            # /dev/stdout or a pipe is written to, not replaced by a file.
-            path.write_bytes(content)
-        else:
-            with replacing(path) as file:
-                file.write(content)
-    except OSError as error:
-        raise PangaeaError(f"cannot write {path}: {error.strerror or error}") from None

@@ -136,10 +136,10 @@ def show(
     ] = None,
 ) -> None:
     """Show a table of the paper with our numbers beside its own, or draw a figure."""
+    from pangaea.files import save
     from pangaea.paper.contents import experiment
     from pangaea.paper.scales import scale as sized
     from pangaea.report import paper as shown
-    from pangaea.report.formats import save
     from pangaea.report.paper_figures import drawn
 
     row = experiment(name)
@@ -208,7 +208,7 @@ def fill(
     ],
 ) -> None:
     """Make the tables in Markdown files anew, each by the command that its block names."""
-    from pangaea.report.formats import save
+    from pangaea.files import save
     from pangaea.report.paper import filled
 
     for file in files:

@@ -102,7 +102,7 @@ def resume(
 
 
 def _place(given: dict[str, Any]) -> Place:
-    return Place(**{d.name: given.pop(d.name) for d in declarations(Place) if d.name in given})
+    return Place.taken(given)
 
 
 def _watched(path: Path, place: Place, began: float, run: Callable[[Watch], Study]) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from pangaea.cli.app import app, console, say
 from pangaea.cli.options import with_options
+from pangaea.errors import PangaeaError
 from pangaea.settings import declarations
 from pangaea.training.how import How
 from pangaea.workers.place import Place
@@ -56,7 +57,7 @@ def evaluate(
     from pangaea.report.terminal.progress import Counted, bar
     from pangaea.study.evaluation import Comparison
 
-    place = Place(**{d.name: given.pop(d.name) for d in declarations(Place) if d.name in given})
+    place = Place.taken(given)
     how = How(**given)
     wanted = functions if against is None else [against, *functions]
     asked = Comparison(*(wanted, task, runs, recipe, data), seed=seed, scope=scope, epochs=epochs)
@@ -71,6 +72,11 @@ def evaluate(
             _show(asked, against is not None, as_json)
             typer.echo(kept.going_on(asked.ended, asked.total), err=True)
             sys.exit(130)
+        except PangaeaError:
+            if asked.ended:
+                _show(asked, against is not None, as_json)
+                typer.echo(kept.going_on(asked.ended, asked.total), err=True)
+            raise
     _show(asked, against is not None, as_json)
 
 

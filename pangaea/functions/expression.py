@@ -184,6 +184,8 @@ def _slope(
 ) -> tuple[float, float]:
     if node.operator == "x":
         value, slope = x, 1.0
+    elif node.operator in CONSTANTS:
+        value, slope = OPERATORS[node.operator].value(x), 0.0
     else:
         inputs = [_slope(child, (*path, i), x, factors) for i, child in enumerate(node.inputs)]
         row = OPERATORS[node.operator]

@@ -83,6 +83,7 @@ class _Draft(NamedTuple):
 _X = _Draft("x", (), None, 0, 0)
 _ONE = _Draft("one", (_X,), None, 1, 1)
 _ZERO = _Draft("zero", (_X,), None, 1, 1)
+_MINUS_ONE = _Draft("negative", (_ONE,), None, 2, 2)
 _E = _Draft("e", (), None, 0, 0)
 
 
@@ -205,11 +206,11 @@ class _Parser:
         if sign == "^":
             if left.operator == "e":
                 return self._node("exp", self._expression(_POWER))
-            if self.kinds[self.index] == "number" and float(self.texts[self.index]) == 2:
+            if self._is_square():
                 self.index += 1
                 return self._node("square", left)
             right = self._expression(_POWER)
-            if right.operator == "negative" and right.inputs[0] == _ONE:
+            if right == _MINUS_ONE:
                 return self._node("reciprocal", left)
             return self._node("pow", left, right)
         if sign == "*":
@@ -230,6 +231,12 @@ class _Parser:
         if sign == "-" and left.operator == "exp" and left.parameter is None and right == _ONE:
             return self._node("expm1", *left.inputs)
         return self._node("add" if sign == "+" else "sub", left, right)
+
+    def _is_square(self) -> bool:
+        """Is the exponent 2, and no tower of powers upon it?"""
+        if self.kinds[self.index] != "number" or self.texts[self.index + 1] == "^":
+            return False
+        return float(self.texts[self.index]) == 2
 
     def _operand(self, power: int) -> _Draft:
         kind, text = self.kinds[self.index], self.texts[self.index]
@@ -256,15 +263,23 @@ class _Parser:
         raise self._error(_OPERAND, self.index - 1)
 
     def _bracketed(self, closing: str) -> _Draft:
+        outside = self._enter(("(", "|") if closing == ")" else ("(",))
+        draft = self._expression(0)
+        self._expect(closing, f"an infix operator or {closing!r}")
+        self._leave(outside)
+        return draft
+
+    def _enter(self, openings: tuple[str, ...]) -> tuple[str, ...]:
+        """Go a level of brackets down; what opens a factor outside of it comes back."""
         self.brackets += 1
         if self.brackets > MAX_DEPTH:
             raise self._error(f"at most {MAX_DEPTH} levels of brackets", self.index - 1)
-        outside, self.openings = self.openings, ("(", "|") if closing == ")" else ("(",)
-        draft = self._expression(0)
-        self._expect(closing, f"an infix operator or {closing!r}")
+        outside, self.openings = self.openings, openings
+        return outside
+
+    def _leave(self, outside: tuple[str, ...]) -> None:
         self.openings = outside
         self.brackets -= 1
-        return draft
 
     def _parameter(self, name: str, power: int) -> _Draft:
         """A parameter scales what follows it: `alpha*x`, or `αx` as the paper prints it."""
@@ -290,9 +305,7 @@ class _Parser:
             called = self.texts[self.index] == "("
             raise self._error(_OPERAND + (_near(name) if called else ""), start)
         self._expect("(", f"'(' after {operator}")
-        self.brackets += 1
-        if self.brackets > MAX_DEPTH:
-            raise self._error(f"at most {MAX_DEPTH} levels of brackets", self.index - 1)
+        outside = self._enter(("(", "|"))
         first = self._expression(0)
         if name in ("log", "ln"):
             draft = self._log(first, start)
@@ -302,7 +315,7 @@ class _Parser:
         else:
             draft = self._node(operator, first)
         self._expect(")", f"')' to end {operator}")
-        self.brackets -= 1
+        self._leave(outside)
         return draft
 
     def _log(self, inner: _Draft, start: int) -> _Draft:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pangaea.activation.names import resolve
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.files import replacing
+from pangaea.files import save
 from pangaea.study import schema
 from pangaea.study.origin import ORIGIN, source_of
 from pangaea.study.settings import SCOPES
@@ -266,8 +266,7 @@ def _accuracies(known: Mapping[str, Any]) -> Iterator[Line]:
 def write(path: Path | str, lines: Iterable[Line]) -> int:
     """A file of lines, whole or not at all; returns how many."""
     texts = [json.dumps(line, ensure_ascii=False) for line in lines]
-    with replacing(Path(path)) as file:
-        file.write("".join(f"{text}\n" for text in texts).encode())
+    save(Path(path), "".join(f"{text}\n" for text in texts))
     return len(texts)
 
 

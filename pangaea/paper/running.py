@@ -3,7 +3,7 @@
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,13 +21,11 @@ from pangaea.study.stages import PAPER
 from pangaea.study.study import Study, Wanted
 from pangaea.tasks.finding import task as find_task
 from pangaea.training.how import How
-from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import OUTSIDE, Judge
 from pangaea.workers.judge import judge as train_and_judge
 from pangaea.workers.place import Place
 
-_PLACE = {field.name for field in fields(Place)}
 _SEARCHED = "searched"  # under which the study keeps the files of finished searches
 
 
@@ -64,7 +62,7 @@ def run(
     not given; `given` says where it runs, as for a search.
     """
     _check(runs, minutes)
-    place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
+    place = Place.taken(given)
     if given:
         raise TypeError(f"run() got an unexpected keyword argument {min(given)!r}")
     whole = Campaign(experiment(name), _scale(scale), Path(study), place, judge, precision)
@@ -158,11 +156,7 @@ class Campaign:
             if not left:
                 return
             tasks = {name: find_task(name) for name in dict.fromkeys(want.task for want in left)}
-            if (danger := exposed(self.place.cluster)) is not None:
-                self.watch.note(danger)
-            if self.place.cluster is None:
-                for task in tasks.values():
-                    task.prepare()
+            driver.prepare(tasks.values(), self.place, self.watch)
             first = next(iter(tasks.values()))
             self.source["recipes"] = {
                 lines.recipe_key(want.task, want.budget): lines.trained_recipe(

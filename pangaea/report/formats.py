@@ -5,14 +5,13 @@ import io
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.files import replacing
+from pangaea.files import save
 from pangaea.report import sources, texts
 from pangaea.report.findings import again, columns, judged_table, plain, reproduce
 from pangaea.report.front import front, meaning, shown
@@ -24,7 +23,6 @@ from pangaea.study.stages import BEST
 
 FORMATS = ("html", "md", "csv", "json")
 _GENERATOR = b'<meta name="generator" content="pangaea">'
-_LINKS = 40  # followed at most, as Linux does
 
 
 def write(
@@ -63,58 +61,6 @@ def kind_of(output: Path | str | None) -> str:
 
 
 # Where it is written
-
-
-def save(path: Path, text: str) -> None:
-    """A plain file is there at once and whole, and keeps its mode; never in place of a study.
-
-    What is no plain file, such as a pipe or a device, is written into.
-    """
-    content = text.encode("utf-8", "backslashreplace")
-    try:
-        mode = _mode(path)
-        if mode is not None and stat.S_ISDIR(mode):
-            raise PangaeaError(f"{path} is a folder: give the report a file's name with -o")
-        if _descriptor(path) or (mode is not None and not stat.S_ISREG(mode)):
-            with path.open("ab") as stream:
-                stream.write(content)
-            return
-        if _database(path):
-            raise PangaeaError(f"{path} is a study: give the report another name with -o")
-        target = path.resolve()  # what a link leads to is replaced, not the link
-        if not target.parent.is_dir():
-            raise PangaeaError(f"cannot write {path}: there is no folder {target.parent}")
-        with replacing(target) as file:
-            if mode is not None:
-                os.fchmod(file.fileno(), stat.S_IMODE(mode))
-            file.write(content)
-    except OSError as error:
-        raise PangaeaError(f"cannot write {path}: {error.strerror or error}") from None
-
-
-def _mode(path: Path) -> int | None:
-    try:
-        return path.stat().st_mode
-    except FileNotFoundError:
-        return None
-
-
-def _descriptor(path: Path) -> bool:
-    """Does a path such as /dev/stdout lead to a stream of this process, whatever that is?"""
-    for _ in range(_LINKS):
-        if re.fullmatch(r"/dev/fd|/proc/\w+(/task/\w+)?/fd", str(path.parent.resolve())):
-            return True
-        if not path.is_symlink():
-            return False
-        path = path.parent / path.readlink()
-    return False
-
-
-def _database(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(15) == b"SQLite format 3"
 
 
 def beside(study: Path) -> Path:

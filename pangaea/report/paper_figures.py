@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pangaea.errors import PangaeaError
 from pangaea.evolution.creation import initial, parameterized
 from pangaea.evolution.mutations import MUTATIONS
+from pangaea.files import save
 from pangaea.functions.catalog import catalog
 from pangaea.functions.expression import Function
 from pangaea.paper import lines
@@ -18,7 +19,6 @@ from pangaea.paper.scales import SCALES, Scale
 from pangaea.paper.standing import Standing, standings
 from pangaea.report.figures import figures
 from pangaea.report.figures.theme import Spec
-from pangaea.report.formats import save
 from pangaea.report.page.sheet import sheet
 from pangaea.report.paper import missing
 from pangaea.report.records import Snapshot, opened

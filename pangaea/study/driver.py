@@ -3,9 +3,9 @@
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ from pangaea.workers.judge import judge as train_and_judge
 from pangaea.workers.place import Place
 
 Callback = Callable[[dict[str, Any]], None]
-_PLACE = {field.name for field in fields(Place)}
 
 
 def search(
@@ -63,7 +62,7 @@ def search(
             f"{file.name} begins a search while it is being loaded: put that under "
             "`if __name__ == '__main__':`"
         )
-    place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
+    place = Place.taken(given)
     on, settings = chosen_settings(task, given, settings_file)
     path = free_name(on.name) if study is None else Path(study)
     check_free(path)
@@ -94,7 +93,7 @@ def resume(
     what is to be another from now on: with more `candidates` or `minutes` a finished study goes on;
     `runs`, `against`, `rerank` and `timeout` may change, too.
     """
-    place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
+    place = Place.taken(given)
     given = {name: value for name, value in given.items() if value is not None}  # as it is
     with Study.open(study) as opened:
         _check_search(opened)
@@ -226,6 +225,15 @@ def judging(judge: Judge, tasks: Mapping[str, Task], place: Place) -> Iterator[J
         yield judge
 
 
+def prepare(tasks: Iterable[Task], place: Place, watch: Watch) -> None:
+    """Say who may run programs here, and fetch the data once, before the workers need it."""
+    if (danger := exposed(place.cluster)) is not None:
+        watch.note(danger)
+    if place.cluster is None:
+        for task in tasks:
+            task.prepare()
+
+
 def _drive(
     task: Task,
     place: Place,
@@ -236,10 +244,7 @@ def _drive(
 ) -> Study:
     """Prepare, start the workers, try the task with these settings, search to the end."""
     began = time.monotonic() if watch.asked_at is None else watch.asked_at
-    if (danger := exposed(place.cluster)) is not None:
-        watch.note(danger)
-    if place.cluster is None:
-        task.prepare()
+    prepare([task], place, watch)
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         ready = stack.enter_context(judge)

@@ -79,7 +79,7 @@ class DryRun:
         failure = result.get("failure")
         if failure is None or (failure not in _FAULTS and not strict):
             return
-        why = result.get("traceback") or f"{failure}: {result.get('detail')}"
+        why = result.get("told") or f"{failure}: {result.get('detail')}"
         raise PangaeaError(
             f"the task {self.task.name} cannot be searched on, for a dry run with {function} "
             f"failed: {why}"

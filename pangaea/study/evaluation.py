@@ -5,7 +5,7 @@ import json
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from pangaea.activation.module import SCOPES, FunctionLike, Scope, resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.study.about import versions
-from pangaea.study.driver import carried, judging
+from pangaea.study.driver import carried, judging, prepare
 from pangaea.study.origin import begin, commit
 from pangaea.study.runner import Runner, Stop, Watch
 from pangaea.study.settings import settings
@@ -34,7 +34,6 @@ from pangaea.workers.judge import Judge, Result
 from pangaea.workers.judge import judge as train_and_judge
 from pangaea.workers.place import Place
 
-_PLACE = {field.name for field in fields(Place)}
 _KEPT = ("function", "scope", "budget", "seed", "part", "score", "failure", "detail", "values")
 
 
@@ -57,7 +56,7 @@ def evaluate(
     independent. `given`: how it is trained (device, precision, compile, checkpoints); and where, as
     for a search (workers, gpus, jobs_per_gpu, cluster), or else in this process.
     """
-    place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
+    place = Place.taken(given)
     asked = Comparison([function], task, runs, recipe, data, seed=seed, scope=scope, epochs=epochs)
     how = way(**given)
     if place in (Place(), Place(workers=0)):
@@ -141,8 +140,8 @@ class Comparison:
         checkpoint.check(folder)
         place = self._enough(place)
         name = name_of(self.task)
-        if place.cluster is None:
-            self.task.prepare()
+        watch = watch or Watch()
+        prepare([self.task], place, watch)
         stop = Stop()
         with ExitStack() as stack:
             if place.workers != 0:  # a run in this process is stopped at once
@@ -154,7 +153,7 @@ class Comparison:
             with study.transaction():
                 begin(study, self._source(place, how))
             how = replace(how, checkpoints=None)
-            runner = Runner(study, workers, watch or Watch(), stop, how=how)
+            runner = Runner(study, workers, watch, stop, how=how)
             runner.complete([want for text in self.functions for want in self._wanted(name, text)])
             runner.clear()
 

@@ -1,7 +1,6 @@
 """General functions (paper, section 5.3): good on several tasks, found by specialized searches."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -13,24 +12,22 @@ from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.paper import FIGURES
 from pangaea.functions.parser import parse
 from pangaea.locating import settled
-from pangaea.study.driver import carried, judging, known_task, runner
+from pangaea.study.driver import carried, judging, known_task, prepare, runner
 from pangaea.study.runner import Stop, Watch
 from pangaea.study.schema import functions_of
 from pangaea.study.settings import settings
-from pangaea.study.stages import BEST, GENERAL, TEST, TESTED, Stage
+from pangaea.study.stages import BEST, GENERAL, TEST, Stage
 from pangaea.study.study import Study, Wanted
-from pangaea.tasks.evaluate import own_seeds
+from pangaea.tasks.evaluate import checked_runs, own_seeds
 from pangaea.tasks.finding import name_of
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.task import Task
-from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
 from pangaea.workers.judge import Judge
 from pangaea.workers.judge import judge as train_and_judge
 from pangaea.workers.place import Place
 
 _USUAL = "channel"  # the scope of a function if nobody says
-_PLACE = {field.name for field in fields(Place)}
 
 
 class _Member(NamedTuple):
@@ -62,18 +59,15 @@ def general(
     file `out`; the same call goes on with what is in it. `given` says where they happen, as for a
     search. Tasks are their names, or objects.
     """
-    place = Place(**{name: given.pop(name) for name in _PLACE & given.keys()})
+    checked_runs(runs)
+    place = Place.taken(given)
     if given:
         raise TypeError(f"general() got an unexpected keyword argument {min(given)!r}")
     pool, taken, searched = _pool(studies)
     on = _on(tasks, searched)
     given_tasks = {n: t for name, task in on.items() for n, t in carried(task, name).items()}
     watch = watch or Watch()
-    if (danger := exposed(place.cluster)) is not None:
-        watch.note(danger)
-    if place.cluster is None:
-        for task in on.values():
-            task.prepare()
+    prepare(on.values(), place, watch)
     several = next((task for task in on.values() if task.fast_on_gpu), next(iter(on.values())))
     with (
         Stop() as stop,
@@ -165,7 +159,9 @@ def _pool(studies: Sequence[Path | str]) -> tuple[list[_Member], set[str], dict[
             for trial in top(study.trials(), BEST):
                 member = _Member(trial.text, study.settings.scope)
                 pool.setdefault((member.mark, member.scope or _USUAL), member)
-            taken |= {fingerprint(parse(row["function"])) for row in study.best(TESTED)}
+            taken |= {
+                fingerprint(parse(row["function"])) for row in study.best(study.settings.tested)
+            }
     if not pool:
         raise PangaeaError("these studies have no function that could be trained")
     return list(pool.values()), taken, tasks

@@ -24,7 +24,7 @@ from pangaea.study.study import Study
 
 _DIGITS = 14  # of a fingerprint: two of a million functions share them in one of 500 such tables
 _SQLITE, _GZIP = b"SQLite format 3", b"\x1f\x8b"
-_UNREADABLE = (OSError, EOFError, ValueError, KeyError, csv.Error, zlib.error)
+_UNREADABLE = (OSError, EOFError, ValueError, KeyError, ArithmeticError, csv.Error, zlib.error)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

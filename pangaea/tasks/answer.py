@@ -44,9 +44,15 @@ def _keep(values: Mapping[str, Any], result: TrainingResult) -> None:
     if isinstance(values.get("validation"), Mapping):
         result.validation = _finite(values["validation"])
     if isinstance(values.get("parameters"), Mapping):
-        result.parameters = {
-            name: rows for name, rows in values["parameters"].items() if all(map(_curve, rows))
+        curves = {
+            name: [*map(_curve, rows)]
+            for name, rows in values["parameters"].items()
+            if isinstance(rows, list | tuple)
         }
+        result.parameters = {name: rows for name, rows in curves.items() if rows and all(rows)}
+        layers = {len(row) for rows in result.parameters.values() for row in rows}
+        counts = _curve(values.get("counts"))
+        result.counts = [int(count) for count in counts] if layers == {len(counts)} else []
     result.values = {str(name): value for name, value in _finite(values).items()}
 
 

@@ -37,7 +37,7 @@ class Maker:
         self.scope = cast("Scope | None", scope)
 
     def __call__(
-        self, shape: int | tuple[int, ...] | None = None, channel_dim: int = 1
+        self, shape: int | tuple[int, ...] | None = None, channel_dim: int | None = None
     ) -> Activation:
         if isinstance(shape, torch.Tensor):
             raise PangaeaError(

@@ -12,8 +12,9 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor, nn
 
-from pangaea.activation.module import Activation, parameter_groups
+from pangaea.activation.module import parameter_groups
 from pangaea.errors import PangaeaError
+from pangaea.training.means import ParameterMeans
 from pangaea.training.run import EXPLODED, LOOK_EVERY
 
 Loss = Callable[[nn.Module, Any], Tensor]  # the network and a batch in, what is minimised out
@@ -24,6 +25,16 @@ class Batches(Protocol):
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
+
+
+_TINY = math.ulp(0.0)
+_RANGES = {
+    "rate": (_TINY, math.inf, "a learning rate above 0"),
+    "warmup": (0, 1, "a part of the steps, from 0 to below 1"),
+    "weight_decay": (0, math.inf, "a number from 0"),
+    "clip": (_TINY, math.inf, "the largest norm of the gradients, above 0, or None for no limit"),
+    "momentum": (0, 1, "a number from 0 to below 1"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +51,10 @@ class CosineRecipe(ABC):
     def __post_init__(self) -> None:
         if isinstance(self.epochs, bool) or not isinstance(self.epochs, int) or self.epochs < 1:
             raise PangaeaError(f"a recipe needs at least one epoch, got {self.epochs!r}")
+        for name, (least, most, meaning) in _RANGES.items():
+            value = getattr(self, name, None)
+            if value is not None and not least <= value < most:
+                raise PangaeaError(f"{name} is {meaning}, got {value!r}")
 
     def rate_at(self, share: float) -> float:
         """The learning rate when this part of the training is done."""
@@ -83,6 +98,7 @@ class Course:
     loss: list[float] = field(default_factory=list)  # by epoch
     validation: dict[int, float] = field(default_factory=dict)  # epoch to score
     parameters: dict[str, list[list[float]]] = field(default_factory=dict)
+    counts: list[int] = field(default_factory=list)
     failure: str | None = None
     detail: str | None = None
 
@@ -95,15 +111,6 @@ class Course:
             return True
         self.fail("exploded" if math.isfinite(value) else "diverged", f"{what} was {value:.4g}")
         return False
-
-    def note(self, activations: list[Activation]) -> None:
-        """Keep the mean of each activation parameter, layer by layer, if all are finite."""
-        names = activations[0].parameter_names if activations else ()
-        with torch.no_grad():
-            table = {n: [float(getattr(a, n).mean()) for a in activations] for n in names}
-        if all(math.isfinite(mean) for means in table.values() for mean in means):
-            for name, means in table.items():
-                self.parameters.setdefault(name, []).append(means)
 
 
 def fit(
@@ -120,15 +127,16 @@ def fit(
     Whatever is wrong with a function (infinite values, no second derivative where the loss wants
     one, no memory for it) is a failure in the course; what `tell` raises passes through.
     """
-    course = Course()
+    course, means = Course(), ParameterMeans(model)
     try:
-        _epochs(course, model, batches, loss, recipe, judge, tell)
+        _epochs(course, means, model, batches, loss, recipe, judge, tell)
     except torch.OutOfMemoryError as error:
         course.fail("out of memory", ". ".join(str(error).split(". ")[:2]))
     except RuntimeError as error:
         if (reason := _of_the_function(str(error))) is None:
             raise
         course.fail(reason, str(error).split("\n")[0])
+    course.parameters, course.counts = means.table(), means.counts()
     return course
 
 
@@ -144,6 +152,7 @@ def _of_the_function(message: str) -> str | None:
 
 def _epochs(
     course: Course,
+    means: ParameterMeans,
     model: nn.Module,
     batches: Batches,
     loss: Loss,
@@ -152,10 +161,9 @@ def _epochs(
     tell: Callable[[float], None],
 ) -> None:
     optimizer = recipe.optimizer(parameter_groups(model, recipe.weight_decay))
-    activations = [m for m in model.modules() if isinstance(m, Activation)]
     device = next(model.parameters()).device
     steps = len(batches)
-    course.note(activations)
+    means.note()
     for epoch in range(1, recipe.epochs + 1):
         model.train()
         total = torch.zeros((), device=device)
@@ -170,7 +178,7 @@ def _epochs(
                     return
                 tell(share)
         course.loss.append(total.item() / steps)
-        course.note(activations)
+        means.note()
         if judge is not None and (epoch % recipe.judge_every == 0 or epoch == recipe.epochs):
             model.eval()
             score = judge()

@@ -30,7 +30,7 @@ class ParameterMeans:
 
     def table(self) -> dict[str, list[list[float]]]:
         """By parameter, then by epoch: the layers' means, as long as all are finite."""
-        epochs = torch.stack(self.epochs).cpu() if self.names else ()
+        epochs = torch.stack(self.epochs).cpu() if self.epochs else ()
         finite = takewhile(lambda means: bool(means.isfinite().all()), epochs)
         rows = [means.tolist() for means in finite]
         return {name: [row[i] for row in rows] for i, name in enumerate(self.names)}

@@ -305,6 +305,7 @@ class Training:
     def checkpoint(self) -> dict[str, Any]:
         """All that is needed to go on from here."""
         with self._context():
+            seconds = self.result.seconds if self.done else self._elapsed()
             return {
                 "epoch": self.epoch,
                 "at": self.at,
@@ -312,7 +313,7 @@ class Training:
                 "state": [t.detach().cpu() for t in self._state()],
                 "means": [t.cpu() for t in self._means.epochs],
                 "noise": self._noise_state(),
-                "result": self.result.as_dict() | {"seconds": self._elapsed()},
+                "result": self.result.as_dict() | {"seconds": seconds},
             }
 
     def restore(self, saved: dict[str, Any]) -> None:

@@ -184,15 +184,14 @@ def _drive(started: list[_Running], report: Progress) -> list[TrainingResult]:
             if running.keep_model:
                 run.result.model = run.trained()
         return [run.result for run in runs]
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:
+        on_the_host = "can't allocate memory" in str(error)
+        if not (on_the_host or isinstance(error, torch.OutOfMemoryError)):
+            raise
         if len(started) > 1:
             # Together they do not fit; one after another they may.
             _forget(started)
             return [_drive([running], report)[0] for running in started]
-        return [_out_of_memory(started[0], error)]
-    except RuntimeError as error:
-        if "can't allocate memory" not in str(error):
-            raise
         return [_out_of_memory(started[0], error)]
     finally:
         _forget(started)

@@ -63,7 +63,9 @@ def judge(job: Job, given: Mapping[str, Task] | None = None) -> Result:
             result = failed("time limit", f"not done after {job.limit:.0f} s")
         except Exception as error:
             reason = "CUDA error" if _context_lost(error) else "exception"
-            result = failed(reason, _brief(error)) | {"traceback": str(error)}
+            result = failed(reason, _brief(error))
+            if isinstance(error, UserCodeError):
+                result |= {"told": str(error)}
         return stamped(result, started, f"{socket.gethostname()}/{os.getpid()}")
 
 

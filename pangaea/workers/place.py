@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from pangaea.settings import Declared, declarations, setting
 from pangaea.tasks.task import Task
@@ -28,6 +29,11 @@ class Place(Declared):
     cluster: str | None = setting(
         None, "slurm, htcondor or a Dask scheduler such as tcp://host:8786."
     )
+
+    @classmethod
+    def taken(cls, given: dict[str, Any]) -> "Place":
+        """What of these options says where; they are gone from `given` then."""
+        return cls(**{d.name: given.pop(d.name) for d in declarations(cls) if d.name in given})
 
     def suited(self, task: Task) -> "Place":
         """The GPUs of this machine where there are any and the task gains by them."""

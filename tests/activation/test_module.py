@@ -287,6 +287,14 @@ def test_parameter_groups_decay_weights_alone() -> None:
     assert len(decayed["params"]) + len(undecayed["params"]) == len(list(model.parameters()))
 
 
+def test_parameter_groups_decay_no_bias_of_a_recurrent_layer() -> None:
+    for layer in (nn.LSTM(3, 4), nn.GRUCell(3, 4), nn.MultiheadAttention(4, 2, add_bias_kv=True)):
+        decayed, undecayed = pg.parameter_groups(layer)
+        names = {id(p): name for name, p in layer.named_parameters()}
+        assert not [names[id(p)] for p in decayed["params"] if "bias" in names[id(p)]]
+        assert all("bias" in names[id(p)] for p in undecayed["params"])
+
+
 def test_a_short_training_does_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*_: object) -> Tensor:
         raise AssertionError("a kernel ran")

@@ -296,6 +296,20 @@ def test_a_model_that_relies_on_working_in_place_keeps_its_activation() -> None:
     assert left(report) == {"relu": "the model relies on its working in place"}
 
 
+def test_an_argument_of_one_is_no_flag_for_working_in_place() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x: Tensor) -> Tensor:
+            h = self.a(x)
+            return self.b(torch.celu(h, 1.0) + h)
+
+    report = pg.replace_activations(Twice(), FUNCTION, example=torch.randn(3, 4))
+    assert [row.path for row in report.replaced] == ["celu"]
+
+
 class Branching(nn.Module):
     """A forward that no graph stands for, with a shared ReLU of two widths."""
 

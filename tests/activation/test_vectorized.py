@@ -220,10 +220,15 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "pangaea" / "kernels"
 
 
+@pytest.mark.parametrize("umask", [0o022, 0o002])
 def test_they_are_compiled_once_and_kept_for_their_owner_alone(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
+    umask: int, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert building.library.__wrapped__() is not None
+    before = os.umask(umask)
+    try:
+        assert building.library.__wrapped__() is not None
+    finally:
+        os.umask(before)
     (file,) = kept.iterdir()
     assert kept.stat().st_mode & 0o777 == 0o700
     assert file.stat().st_mode & 0o022 == 0

@@ -137,6 +137,13 @@ def test_the_check_sees_a_wrong_value_and_a_wrong_slope() -> None:
         check_unary("tanh", np.float64, lambda x: (tanh(x)[0], tanh(x)[1] + 1e-9))
 
 
+@pytest.mark.parametrize("text", ["alpha*x - x", "alpha*(beta*x)", "alpha*relu(x) + beta", "alpha"])
+def test_every_numpy_slope_has_the_shape_of_x(text: str) -> None:
+    exported = execute(pg.export(text, to="numpy", name="f"))
+    slopes = exported["f_gradient"](np.full((2, 3), 0.5))
+    assert {slope.shape for slope in slopes} == {(2, 3)}
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_torch_and_numpy_sources_agree_on_whole_functions(name: str) -> None:
     exported = execute(pg.export(FUNCTIONS[name], to="torch", name="f"))

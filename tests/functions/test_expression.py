@@ -51,6 +51,8 @@ def test_a_function_is_evaluated_in_plain_numbers() -> None:
     assert f(2.0) == pytest.approx(2 + math.log1p(math.exp(-2)))
     assert f(2.0, alpha=3, gamma=-1) == pytest.approx(6 + math.log1p(math.exp(2)))
     assert f.slope(0.0, beta=2.0) == pytest.approx(1 - 2 * 0.5)
+    # What stands below a constant has no say, even beyond the largest number.
+    assert parse("x + zero(exp(exp(x)))").slope(10.0) == 1
 
 
 def test_wrong_trees_are_refused_with_the_reason() -> None:

@@ -33,6 +33,9 @@ READS_AS = {
     "alpha/x": "alpha*reciprocal(x)",
     "x/alpha*tanh(x)": "mul(div(x, alpha*one(x)), tanh(x))",
     "x^2": "square(x)",
+    "x^x^2": "pow(x, square(x))",
+    "x^(α·(−1))": "pow(x, alpha*negative(one(x)))",
+    "|relu(α|x|)|": "abs(relu(alpha*abs(x)))",
     "x**2": "square(x)",
     "x^tanh(x)^x": "pow(x, pow(tanh(x), x))",
     "-x^2": "negative(square(x))",
@@ -73,6 +76,7 @@ READS_AS = {
 
 HOSTILE = [
     "",
+    "x^2^x",
     " ",
     "\t\n",
     "(",

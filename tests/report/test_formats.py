@@ -12,7 +12,7 @@ import pytest
 from pangaea.errors import PangaeaError
 from pangaea.report.formats import beside, kind_of, save, write
 
-PROGRAM = "import sys; from pangaea.report.formats import save; from pathlib import Path; "
+PROGRAM = "import sys; from pangaea.files import save; from pathlib import Path; "
 
 
 def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_standard_output_gets_the_report_wherever_it_goes(name: str, tmp_pat
 
 def test_a_folder_is_one_sentence(tmp_path: Path, paths: dict[str, Path]) -> None:
     for folder in (tmp_path, Path(), Path("/")):
-        with pytest.raises(PangaeaError, match="is a folder: give the report a file's name"):
+        with pytest.raises(PangaeaError, match="is a folder: give the name of a file"):
             write([paths["empty"]], folder)
 
 

@@ -234,7 +234,7 @@ def test_a_format_that_there_is_not_is_named(paths: dict[str, Path]) -> None:
 def test_a_report_never_takes_the_place_of_a_study(tmp_path: Path) -> None:
     path = make(tmp_path / "a.study", 5)
     before = path.read_bytes()
-    with pytest.raises(PangaeaError, match="is a study: give the report another name"):
+    with pytest.raises(PangaeaError, match="is a study, which is not written over"):
         write([path], path)
     assert path.read_bytes() == before
 

@@ -101,6 +101,7 @@ def test_parameters_are_noted_by_epoch_and_layer(name: str) -> None:
     result = trained(name, "alpha*swish(beta*x)", budget=2)
     layers = {"charlm": 2, "pinn": 3, "tabular": 3}[name]
     assert list(result.parameters) == ["alpha", "beta"]
+    assert len(result.counts) == layers
     for epochs in result.parameters.values():
         assert [len(values) for values in epochs] == [layers] * 3
         assert epochs[0] == [1.0] * layers

@@ -242,6 +242,16 @@ def test_leaving_the_program_is_an_error_too_and_no_memory_a_failure() -> None:
     assert (result.failure, result.detail) == ("out of memory", "Tried to allocate 9 TiB. Of 1")
 
 
+def test_parameters_that_are_no_curves_are_left_out() -> None:
+    def numbers(activation: Any, budget: int, seed: int) -> dict[str, Any]:
+        rows = [[1.0, 2.0], [1.5, 2.5]]
+        return {"score": 1.0, "parameters": {"alpha": 0.5, "beta": rows, "gamma": ""}}
+
+    result = trained(task(numbers))
+    assert (result.score, result.counts) == (1.0, [])
+    assert result.parameters == {"beta": [[1.0, 2.0], [1.5, 2.5]]}
+
+
 def test_a_folder_for_checkpoints_is_gone_at_the_end_if_it_was_for_this_run(tmp_path: Path) -> None:
     def train(activation: Any, budget: int, seed: int, how: How) -> float:
         folder = Path(str(how.checkpoints))

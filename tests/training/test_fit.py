@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.training.fit import AdamRecipe, Course, fit
+from pangaea.training.fit import AdamRecipe, Course, SGDRecipe, fit
 
 RECIPE = AdamRecipe(epochs=4, rate=0.05)
 
@@ -98,6 +99,17 @@ def test_compressing_keeps_the_number_of_points() -> None:
     assert recipe.compressed(100).judge_every == 10
     with pytest.raises(PangaeaError, match="at least one epoch"):
         recipe.compressed(0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("clip", 0.0), ("warmup", 1.0), ("weight_decay", -1.0), ("rate", 0.0), ("rate", math.nan)],
+)
+def test_a_recipe_that_could_not_train_is_refused(name: str, value: float) -> None:
+    with pytest.raises(PangaeaError, match=f"{name} is .*, got {value}"):
+        replace(AdamRecipe(epochs=5, rate=0.1), **{name: value})
+    with pytest.raises(PangaeaError, match="momentum is a number from 0 to below 1, got 1"):
+        SGDRecipe(epochs=5, rate=0.1, momentum=1)
 
 
 def test_only_weights_decay() -> None:

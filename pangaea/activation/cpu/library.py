@@ -81,6 +81,7 @@ def _compile(command: Sequence[str], texts: Mapping[str, str], path: Path) -> No
         whole = [*command, "-o", "kernels.so", next(iter(texts))]
         subprocess.run(whole, cwd=folder, check=True, capture_output=True, timeout=_SECONDS)
         with replacing(path) as file:  # processes that start at once do not see half of it
+            os.fchmod(file.fileno(), 0o600)  # whatever the umask: what others may write is not ours
             file.write(Path(folder, "kernels.so").read_bytes())
 
 

@@ -1,5 +1,8 @@
 """NumPy: a function, and its derivatives by x and by each parameter."""
 
+import re
+from collections.abc import Iterator, Sequence
+
 from pangaea.export.request import Request
 from pangaea.export.writing import (
     SIGNS,
@@ -265,6 +268,15 @@ def bessel(order, x):
 }
 
 
+def _vary(lines: Sequence[tuple[str, str]], slopes: Sequence[str]) -> Iterator[bool]:
+    """Which slopes depend on x, be it through the lines before them?"""
+    varying = {"x"}
+    for name, text in lines:
+        if varying & {*re.findall(r"\w+", text)}:
+            varying.add(name)
+    return (bool(varying & {*re.findall(r"\w+", text)}) for text in slopes)
+
+
 def export(request: Request) -> str:
     function, values = request.function, request.values
     name = request.identifier({*DEFINITIONS, "np", "math", "abs"})
@@ -274,8 +286,10 @@ def export(request: Request) -> str:
     value = python_function(f"{name}({arguments})", function.readable(), shared, result)
     lines, slopes = gradients(steps, OPERATORS, SLOPES, function.parameters)
     # A slope that is the same everywhere has the shape of x all the same.
-    even = ("0", "1", "-1", *function.parameters)
-    slopes = [f"{text} * np.ones_like(x)" if text in even else text for text in slopes]
+    slopes = [
+        text if varies else f"({text}) * np.ones_like(x)"
+        for text, varies in zip(slopes, _vary(lines, slopes), strict=True)
+    ]
     names = ("x", *function.parameters)
     lines += [(f"by_{of}", text) for of, text in zip(names, slopes, strict=True)]
     derivative = python_function(

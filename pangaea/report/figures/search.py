@@ -128,7 +128,7 @@ def _best_so_far(title: str, caption: str, lines: Sequence[_Line], x: str, axis:
     if not lines:
         return theme.nothing(title, _NONE_YET)
     goal = lines[0].study.goal
-    end = max(line.at[-1] for line in lines)
+    end = max(line.at[-1] for line in lines) or 1.0  # a judge of one's own may take no time
     worst, best = _range(lines, goal)
     data: list[Spec] = []
     for line in lines:
