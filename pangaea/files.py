@@ -47,10 +47,7 @@ def save(path: Path, content: str | bytes) -> None:
             return
         if _database(path):
             raise PangaeaError(f"{path} is a study, which is not written over: give another name")
-        target = path.resolve()  # what a link leads to is replaced, not the link
-        if not target.parent.is_dir():
-            raise PangaeaError(f"cannot write {path}: there is no folder {target.parent}")
-        with replacing(target) as file:
+        with replacing(path.resolve()) as file:  # what a link leads to is replaced, not the link
             if mode is not None:
                 os.fchmod(file.fileno(), stat.S_IMODE(mode))
             file.write(content)

@@ -51,7 +51,7 @@ def _before_in_sequence(home: nn.Sequential, name: str) -> nn.Module | None:
 def _before_in_forward(home: nn.Module, name: str) -> nn.Module | None:
     """The module whose result the activation takes, if it is called once in the forward."""
     try:
-        graph = traced(home, {})
+        graph, _ = traced(home, {})
     except UntraceableError:
         return None
     calls = [n for n in graph.nodes if n.op == "call_module" and n.target == name]

@@ -120,6 +120,7 @@ class Activation(nn.Module):
                 parameter.fill_(value)
         self._built = True
 
+    @torch._disable_dynamo  # type: ignore[attr-defined]
     def _build_for(self, x: Tensor) -> None:
         if x.ndim < 2:
             raise PangaeaError(
@@ -133,7 +134,9 @@ class Activation(nn.Module):
                 "say so with channel_dim=1, or take the last dimension with channel_dim=-1",
                 stacklevel=4,
             )
-        self._build(self._parameter_shape(_checked(x.shape[1:])), x.device, self._dtype(x.dtype))
+        shape = self._parameter_shape(_checked(x.shape[1:]))
+        with torch.inference_mode(False):  # what is made in it could not be trained
+            self._build(shape, x.device, self._dtype(x.dtype))
 
     def _dtype(self, seen: torch.dtype) -> torch.dtype:
         """What `.double()` or `.half()` asked for; else what comes, if it is not half-precision."""
@@ -143,7 +146,8 @@ class Activation(nn.Module):
 
     def get_extra_state(self) -> Tensor:
         """The function's text: a state of another one must not be taken for its own."""
-        return state.written(str(self.function))
+        apart = self.scope == "channel" and bool(self._initial)
+        return state.written(str(self.function), self.channel_dim if apart else 1)
 
     def set_extra_state(self, _: Any) -> None:
         """Nothing to set: the text is compared where a state is loaded."""
@@ -181,7 +185,7 @@ class Activation(nn.Module):
                 return
             self._build(tuple(first.shape), dtype=self._dtype(first.dtype))
         written = state_dict.get(prefix + state.KEY)
-        if written is not None and (text := state.read(written)) != str(self.function):
+        if written is not None and (text := state.read(written)[0]) != str(self.function):
             # Torch tells no module whether `strict` was asked for.
             error_msgs.append(
                 f"{prefix[:-1] or 'the state'} is of the function {state.shown(text)}, "

@@ -1,15 +1,22 @@
 """One pass through a model, watched: where activations are called, and what goes in and out."""
 
+import pickle
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.distributions import Distribution
+from torch.nn.modules.module import (
+    _global_forward_hooks_with_kwargs as _WITH_KWARGS,
+)
 from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -40,6 +47,20 @@ _MULTIPLY = {torch.mul, torch.multiply, torch.addcmul, torch.lerp, torch.einsum}
     for name in ("mul", "mul_", "multiply", "__mul__", "__rmul__", "__imul__", "lerp", "addcmul")
 }
 
+
+_JOINED = {getattr(torch, f"{name}stack") for name in ("", "h", "v", "d", "column_", "row_")} | {
+    torch.cat,
+    torch.concat,
+    torch.concatenate,
+}
+# What they are given is meant as it is: a probability, a prediction.
+_LOSSES = {
+    getattr(F, name)
+    for name in (
+        *("binary_cross_entropy", "cross_entropy", "nll_loss", "kl_div", "mse_loss", "l1_loss"),
+        *("smooth_l1_loss", "huber_loss", "poisson_nll_loss", "gaussian_nll_loss"),
+    )
+}
 
 # Of calls, so that no two passes share one.
 _NUMBERS = count(1)
@@ -134,6 +155,7 @@ class Observation(TorchFunctionMode):
         super().__exit__(*details)  # type: ignore[no-untyped-call]
         for handle in self._handles:
             handle.remove()
+            _WITH_KWARGS.pop(handle.id, None)  # torch forgets this one of its own
         for probe in self.probes:
             probe.observation = None
 
@@ -158,9 +180,12 @@ class Observation(TorchFunctionMode):
                 self._channels[id(y)] = channels
 
     def finish(self, outputs: Any) -> None:
-        for tensor in tensors(outputs):
-            for probe in self._origins.get(id(tensor), ()):
-                probe.is_output = True
+        for probe in self._from(tensors(outputs)):
+            probe.is_output = True
+
+    def _from(self, given: Iterable[Tensor]) -> set[Probe]:
+        """Whose results these are, as they are or moved about."""
+        return {probe for tensor in given for probe in self._origins.get(id(tensor), ())}
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -174,6 +199,9 @@ class Observation(TorchFunctionMode):
                 self.functional.setdefault(owner, set()).add(func.__name__)
             elif len(given) > 1:
                 self._multiply(given)
+        if func in _LOSSES:
+            for probe in self._from(given):
+                probe.is_output = True
         if func is F.glu and self._running and not isinstance(self._running[-1][0], nn.GLU):
             self.halving.append(self._running[-1][0])
         for tensor in tensors(result):
@@ -188,7 +216,7 @@ class Observation(TorchFunctionMode):
 
     def _multiply(self, given: list[Tensor]) -> None:
         """Note who is a factor: of a sigmoid and something else the sigmoid is the gate."""
-        factors = {probe for tensor in given for probe in self._origins.get(id(tensor), ())}
+        factors = self._from(given)
         gates = {probe for probe in factors if probe.squashing}
         for probe in gates or factors:
             probe.multiplied = True
@@ -201,8 +229,8 @@ class Observation(TorchFunctionMode):
             self._channels[id(result)] = Channels(_LAYERS[func], True)
             return
         alone = len(given) == 1
-        if alone and (origins := self._origins.get(id(given[0]))):
-            self._origins[id(result)] = origins
+        if alone or func in _JOINED:
+            self._origins[id(result)] = self._from(given)
         for tensor in given:
             known = self._channels.get(id(tensor))
             if known is None:
@@ -241,7 +269,7 @@ def _moved(func: Any, args: tuple[Any, ...], kwargs: Any, dim: int) -> int | Non
 
 
 def tensors(value: Any) -> Iterator[Tensor]:
-    """Every tensor in a nest of tuples, lists, mappings and dataclasses."""
+    """Every tensor in a nest of tuples, lists, mappings, dataclasses and distributions."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, Mapping):
@@ -253,6 +281,8 @@ def tensors(value: Any) -> Iterator[Tensor]:
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield from tensors(getattr(value, field.name, None))
+    elif isinstance(value, Distribution):
+        yield from tensors(vars(value))
 
 
 class Example:
@@ -309,9 +339,66 @@ def _copied(value: Any) -> Any:
     return value
 
 
+class Drawn:
+    """Where the generators of Python, NumPy and torch (on the CPU) stand."""
+
+    def __init__(self) -> None:
+        self._python, self._numpy = random.getstate(), np.random.get_state(legacy=False)
+        self._torch = torch.get_rng_state()
+
+    def put_back(self) -> bool:
+        """Let them stand there again; has one of them been used since?"""
+        used = (
+            random.getstate() != self._python
+            or pickle.dumps(np.random.get_state(legacy=False)) != pickle.dumps(self._numpy)
+            or not torch.equal(torch.get_rng_state(), self._torch)
+        )
+        random.setstate(self._python)
+        np.random.set_state(self._numpy)
+        torch.set_rng_state(self._torch)
+        return used
+
+
+class Collections:
+    """What lists, dicts, sets and deques hold that modules have as attributes."""
+
+    def __init__(self, modules: Iterable[nn.Module]) -> None:
+        self._held = [
+            (name, value, _held(value))
+            for module in modules
+            for name, value in vars(module).items()
+            if isinstance(value, list | dict | set | deque) and name not in _OWN
+        ]
+
+    def put_back(self) -> set[str]:
+        """Let them hold the same again; the names of those that have changed."""
+        changed = set()
+        for name, value, before in self._held:
+            now = _held(value)
+            if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
+                continue
+            changed.add(name)
+            value.clear()
+            if isinstance(value, dict):
+                value |= dict(zip(before[::2], before[1::2], strict=True))
+            else:
+                (value.update if isinstance(value, set) else value.extend)(before)
+        return changed
+
+
+_OWN = {*vars(nn.Module())}  # the module's parts
+
+
+def _held(value: Any) -> list[Any]:
+    """A dict's keys and values in turns."""
+    return (
+        [part for pair in value.items() for part in pair] if isinstance(value, dict) else [*value]
+    )
+
+
 @contextmanager
 def untouched(model: nn.Module) -> Iterator[None]:
-    """Modes, buffers and random numbers are afterwards what they were before."""
+    """Modes, buffers, collections and random numbers are afterwards what they were before."""
     modes = [(module, module.training) for module in model.modules()]
     buffers = [
         (module, name, buffer, buffer.detach().clone())
@@ -319,7 +406,8 @@ def untouched(model: nn.Module) -> Iterator[None]:
         for name, buffer in module._buffers.items()
         if buffer is not None and not is_lazy(buffer)
     ]
-    state = random.getstate()
+    theirs = (module for module in model.modules() if not isinstance(module, Probe))
+    collections, drawn = Collections(theirs), Drawn()
     fast = torch.backends.mha.get_fastpath_enabled()
     # Torch's fast path for encoder layers rounds otherwise than its layers do.
     torch.backends.mha.set_fastpath_enabled(False)
@@ -329,7 +417,8 @@ def untouched(model: nn.Module) -> Iterator[None]:
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
-        random.setstate(state)
+        drawn.put_back()
+        collections.put_back()
         for module, training in modes:
             module.training = training
         with torch.no_grad():

@@ -4,20 +4,31 @@ The module stays the same object: its class becomes a subclass of its own with t
 """
 
 import inspect
-import random
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from inspect import getattr_static
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
 from torch import fx, nn
+from torch.utils.checkpoint import checkpoint
 
 from pangaea.activation.graph_calls import ActivationCall, activation_calls
-from pangaea.activation.observation import tensors
+from pangaea.activation.observation import Collections, Drawn, tensors
 from pangaea.activation.recognition import is_activation
-from pangaea.activation.subclassing import forward_source, portable, subclass
+from pangaea.activation.subclassing import forward_source, portable, refusing, subclass
 from pangaea.locating import signature
 
 PLAIN = (type(None), bool, int, float, str)
+# What a graph would lose: calls of these functions leave nothing in it, or not all that they do.
+_LOST = {
+    torch.autograd.Function.apply.__code__: "it has a gradient of its own, {cls.__name__}",
+    inspect.unwrap(checkpoint).__code__: "it computes parts of it once more for the gradient",
+}
 Arguments = list[tuple[tuple[Any, ...], dict[str, Any]]]
 
 
@@ -58,7 +69,23 @@ class _Tracer(fx.Tracer):
     def create_node(self, *args: Any, **kwargs: Any) -> fx.Node:
         if _modes() != self.modes:
             raise UntraceableError("it switches gradients or autocast")
-        return super().create_node(*args, **kwargs)
+        node = super().create_node(*args, **kwargs)
+        node.meta["methods"] = {*self._methods()}
+        return node
+
+    def _methods(self) -> Iterator[str]:
+        """In which methods of the module's its forward is just now."""
+        frame = sys._getframe()
+        while (caller := frame.f_back) is not None:
+            frame = caller
+            if (name := self._named.get(frame.f_code)) is not None:
+                yield name
+
+    @cached_property
+    def _named(self) -> dict[CodeType, str]:
+        methods = inspect.getmembers(type(self.root), inspect.isfunction)
+        theirs = ((n, m) for n, m in methods if n != "forward" and not hasattr(nn.Module, n))
+        return {inspect.unwrap(method).__code__: name for name, method in theirs}
 
 
 def _modes() -> tuple[bool, ...]:
@@ -95,25 +122,67 @@ def _fixed(module: nn.Module, arguments: Arguments) -> dict[str, Any]:
     return constants[0]
 
 
-def traced(module: nn.Module, fixed: dict[str, Any]) -> fx.Graph:
-    """A module's own forward as a graph, with these arguments constant."""
-    before, state = dict(vars(module)), (random.getstate(), torch.get_rng_state())
+@contextmanager
+def _watched() -> Iterator[list[str]]:
+    """Why a graph cannot stand for what runs, as far as the functions tell that it calls."""
+    reasons: list[str] = []
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and (reason := _LOST.get(frame.f_code)) is not None:
+            reasons.append(reason.format_map(frame.f_locals))
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield reasons
+    finally:
+        sys.setprofile(before)
+
+
+@contextmanager
+def _reading(module: nn.Module) -> Iterator[dict[str, Any]]:
+    """Plain values that are read from the module, by name: a graph has them as constants."""
+    kind: Any = type(module)
+    read: dict[str, Any] = {}
+
+    class Reading(kind):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            value = super().__getattribute__(name)
+            kept = isinstance(value, PLAIN) and isinstance(getattr_static(self, name), PLAIN)
+            if kept and name != "training":
+                read[name] = value
+            return value
+
+    module.__class__ = Reading
+    try:
+        yield read
+    finally:
+        module.__class__ = kind
+
+
+def traced(module: nn.Module, fixed: dict[str, Any]) -> tuple[fx.Graph, dict[str, Any]]:
+    """A module's own forward as a graph, with these arguments constant and these attributes."""
+    before, drawn, collections = dict(vars(module)), Drawn(), Collections([module])
     tracer = _Tracer(fixed)
     try:
-        graph = tracer.trace(module)
+        with _reading(module) as read, _watched() as lost:
+            graph = tracer.trace(module)
     except UntraceableError:
         raise
     except Exception as error:
+        if lost:
+            raise UntraceableError(lost[0]) from error
         reason = " ".join(str(error).split()).split(". ")[0] or type(error).__name__
         raise UntraceableError(reason[:120]) from error
     finally:
         changed = {name for name, value in vars(module).items() if before.get(name) is not value}
         vars(module).clear()
         vars(module).update(before)
-        drawn = random.getstate() != state[0] or not torch.equal(torch.get_rng_state(), state[1])
-        random.setstate(state[0])
-        torch.set_rng_state(state[1])
-    if drawn:
+        changed |= collections.put_back()
+        random = drawn.put_back()
+    if lost:
+        raise UntraceableError(lost[0])
+    if random:
         raise UntraceableError("its forward draws random numbers of its own")
     if changed := {name for name in changed if not name.startswith("_tensor_constant")}:
         raise UntraceableError(f"its forward sets {min(changed)}")
@@ -121,7 +190,7 @@ def traced(module: nn.Module, fixed: dict[str, Any]) -> fx.Graph:
         node.type = None
         if node.op == "get_attr" and "_tensor_constant" in node.target:
             raise UntraceableError("its forward makes tensors that a graph would hold constant")
-    return graph
+    return graph, read
 
 
 class Retraced:
@@ -137,8 +206,18 @@ class Retraced:
         self.kind = type(module)
         self.fixed = _fixed(module, arguments)
         modes = [(part, part.training) for part in module.modules()]
+        self.graphs: list[fx.Graph] = []
+        self.read: dict[str, Any] = {}
         try:
-            self.graphs = [traced(module.train(mode), self.fixed) for mode in (True, False)]
+            for mode in (True, False):
+                graph, read = traced(module.train(mode), self.fixed)
+                if str(traced(module, self.fixed)[0]) != str(graph):
+                    raise UntraceableError("it does not do the same twice")
+                with torch.no_grad():
+                    if str(traced(module, self.fixed)[0]) != str(graph):
+                        raise UntraceableError("it asks whether gradients are on")
+                self.graphs.append(graph)
+                self.read |= read
         finally:
             for part, training in modes:
                 part.training = training
@@ -148,6 +227,12 @@ class Retraced:
         self.calls = [*zip(*by_graph, strict=False)]
         if len({tuple((call.label, call.target) for call in calls) for calls in by_graph}) > 1:
             raise UntraceableError("it calls other activations in training than in evaluation")
+
+    def _within(self, number: int) -> set[str]:
+        """The methods beside forward in which this call is made."""
+        pairs = zip(self.graphs, self.calls[number], strict=True)
+        nodes = ([*graph.nodes][call.result] for graph, call in pairs)
+        return {name for node in nodes for name in node.meta["methods"]}
 
     def install(self, targets: dict[int, str]) -> None:
         """Let these calls, by their number, go to the modules of these paths instead."""
@@ -160,7 +245,8 @@ class Retraced:
                 code = edited.python_code("self")
                 sources.append(code.src)
                 names |= code.globals
-            source = forward_source(sources, _signature(self.kind.forward), self.fixed)
+            source = forward_source(sources, _signature(self.kind.forward), self.fixed, self.read)
+            source += refusing({name for number in targets for name in self._within(number)})
             used = set(re.findall(r"\w+", source))
             kept = tuple((n, portable(v)) for n, v in sorted(names.items()) if n in used)
             kind: Any = self.kind  # the type checker has no hash for classes of modules

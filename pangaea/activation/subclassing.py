@@ -1,6 +1,7 @@
 """Classes with another forward, under their own name, that can be copied and pickled."""
 
 import inspect
+import math
 import re
 from functools import cache
 from importlib import import_module
@@ -11,11 +12,17 @@ from torch import nn
 
 from pangaea.errors import PangaeaError
 
+_METHOD = "_of_the_class_"
 _HEAD = re.compile(r"def forward\(")
 
 
-def forward_source(sources: list[str], signature: inspect.Signature, fixed: dict[str, Any]) -> str:
-    """The graphs as functions, and a forward with the signature that the module has had."""
+def forward_source(
+    sources: list[str], signature: inspect.Signature, fixed: dict[str, Any], read: dict[str, Any]
+) -> str:
+    """The graphs as functions, and a forward with the signature that the module has had.
+
+    It holds for these arguments, and as long as what was read of the module is the same.
+    """
     text = "".join(_HEAD.sub(f"def _graph{i}(", source) for i, source in enumerate(sources))
     arguments = ["self"]
     for parameter in signature.parameters.values():
@@ -24,26 +31,64 @@ def forward_source(sources: list[str], signature: inspect.Signature, fixed: dict
         if parameter.default is parameter.empty:
             arguments.append(parameter.name)
         else:
-            arguments.append(f"{parameter.name}={parameter.default!r}")
+            arguments.append(f"{parameter.name}={_literal(parameter.default)}")
     text += f"\ndef forward({', '.join(arguments)}):\n"
-    for name, value in fixed.items():
-        text += (
-            f"    if {name} is not {value!r}:\n"
-            if value is None
-            else (f"    if {name} != {value!r}:\n")
-        )
-        text += f"        refuse({name!r}, {value!r})\n"
-    given = ", ".join(["self", *(name for name in signature.parameters if name not in fixed)])
+    constants = [(name, name, value, "refuse") for name, value in fixed.items()]
+    constants += [(name, f"self.{name}", value, "outdated") for name, value in read.items()]
+    for name, now, value, complain in constants:
+        differs = "is not" if value is None else "!="
+        text += f"    if {now} {differs} {_literal(value)}:\n"
+        text += f"        {complain}({name!r}, {_literal(value)})\n"
+    tensors = {n: p.default for n, p in signature.parameters.items() if n not in fixed}
+    for name in (name for name, default in tensors.items() if default is None):
+        text += f"    if {name} is None:\n        missing({name!r})\n"
+    given = ", ".join(["self", *tensors])
     text += f"    return _graph0({given})"
     if len(sources) > 1:
         text += f" if self.training else _graph1({given})"
     return text + "\n"
 
 
+def refusing(methods: set[str]) -> str:
+    """These methods are part of the recorded forward; alone they would still be what they were."""
+    heads = ((name, f"\ndef {_METHOD}{name}(self, *_, **__):\n") for name in sorted(methods))
+    return "".join(f"{head}    inlined({name!r})\n" for name, head in heads)
+
+
+def _literal(value: Any) -> str:
+    """As source; also of the kinds of numbers and texts that print otherwise."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"float({float.__repr__(value)!r})"
+    plain = (kind for kind in (bool, float, int, str) if isinstance(value, kind))
+    kind: Any = next(plain, type(value))
+    return str(kind.__repr__(value))
+
+
+def outdated(name: str, value: object) -> None:
+    raise PangaeaError(
+        f"this module's forward was recorded with {name}={value!r} when its activations were "
+        "replaced, and would not see another value: set it before that"
+    )
+
+
+def inlined(name: str) -> None:
+    raise PangaeaError(
+        f"{name} has an activation that was replaced where forward calls it, and would still have "
+        "the old one: call the module, or make a module of the activation before it is replaced"
+    )
+
+
 def refuse(name: str, value: object) -> None:
     raise PangaeaError(
         f"this module's activations were replaced for calls with {name}={value!r}; pass an example "
         "with the other value to replace_activations"
+    )
+
+
+def missing(name: str) -> None:
+    raise PangaeaError(
+        f"this module's activations were replaced for calls with a tensor as {name}; pass an "
+        "example without it to replace_activations"
     )
 
 
@@ -69,7 +114,8 @@ def _remade(kind: Any, versions: tuple[tuple[str, Names], ...]) -> nn.Module:
 @cache
 def subclass(kind: Any, source: str, names: Names) -> type[nn.Module]:
     """`kind` with another forward, under its own name; it can be copied and pickled."""
-    scope: dict[str, Any] = {"refuse": refuse}
+    said = (refuse, missing, outdated, inlined)
+    scope: dict[str, Any] = {function.__name__: function for function in said}
     for name, value in names:
         scope[name] = import_module(value.name) if isinstance(value, _Module) else value
     exec(compile(source, f"<{kind.__name__} retraced>", "exec"), scope)
@@ -91,5 +137,6 @@ def subclass(kind: Any, source: str, names: Names) -> type[nn.Module]:
         "__reduce_ex__": reduced,
         "_retraced": (first, (*versions, (source, names))),
         "forward": forward,
+        **{n.removeprefix(_METHOD): m for n, m in scope.items() if n.startswith(_METHOD)},
     }
     return type(kind.__name__, (kind,), body)

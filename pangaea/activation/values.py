@@ -62,19 +62,17 @@ def of_model(model: nn.Module, layer: str | int | None = None) -> Activation:
     return known[_selected([*known], layer)]
 
 
-def of_state(
-    weights: Mapping[str, Any], layer: str | int | None = None, channel_dim: int = 1
-) -> Activation:
-    """The same from a state dict, which has the function's text, but not where channels are."""
+def of_state(weights: Mapping[str, Any], layer: str | int | None = None) -> Activation:
+    """The same from a state dict, which has the function's text and where its channels are."""
     texts = {
         key.removesuffix(state.KEY): state.read(value)
         for key, value in weights.items()
         if key == state.KEY or key.endswith(f".{state.KEY}")
     }
-    functions = {prefix: text for prefix, text in texts.items() if _is_function(text)}
+    functions = {prefix: known for prefix, known in texts.items() if _is_function(known[0])}
     name = _selected([prefix.removesuffix(".") for prefix in functions], layer)
     prefix = f"{name}." if f"{name}." in functions else name
-    function = functions[prefix]
+    function, channel_dim = functions[prefix]
     try:
         values = {p: weights[prefix + p].detach() for p in parse(function).parameters}
     except (AttributeError, KeyError) as error:

@@ -29,12 +29,12 @@ def given_batches(
     if isinstance(data, DataLoader):
         return _Loaded(data, device, generator)
     if isinstance(data, TensorDataset):
-        *inputs, targets = _moved(data.tensors, device)
+        *inputs, targets = moved(data.tensors, device)
         return _Resident(
             inputs[0] if len(inputs) == 1 else tuple(inputs), targets, batch, generator
         )
     if isinstance(data, tuple) and len(data) == 2:
-        inputs, targets = _moved(data[0], device), _moved(data[1], device)
+        inputs, targets = moved(data[0], device), moved(data[1], device)
         return _Resident(inputs, targets, batch, generator)
     samples = isinstance(data, list) or (isinstance(data, Dataset) and hasattr(data, "__len__"))
     if not samples or len(data) == 0:
@@ -59,10 +59,12 @@ class _Resident:
         self, inputs: Any, targets: Any, batch: int, generator: torch.Generator | None
     ) -> None:
         sizes = {len(tensor) for tensor in (*_tensors(inputs), *_tensors(targets))}
+        if not sizes:
+            raise PangaeaError("x and y are tensors or NumPy arrays, with a row for each sample")
         if len(sizes) != 1 or 0 in sizes:
             raise PangaeaError(
                 "x and y have one row for each sample, and at least one; got "
-                f"{' and '.join(map(str, sorted(sizes))) or 'no'} rows"
+                f"{' and '.join(map(str, sorted(sizes)))} rows"
             )
         (self.count,) = sizes
         self.inputs, self.targets, self.generator = inputs, targets, generator
@@ -109,7 +111,7 @@ class _Loaded:
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         for given in self.loader:
-            batch = _moved(given, self.device)
+            batch = moved(given, self.device)
             if isinstance(batch, Mapping):
                 yield batch, batch
             elif isinstance(batch, list | tuple) and len(batch) > 1:
@@ -144,13 +146,14 @@ def _rows(nested: Any, rows: Tensor) -> Any:
     return nested[rows]
 
 
-def _moved(nested: Any, device: torch.device) -> Any:
+def moved(nested: Any, device: torch.device) -> Any:
+    """The same nest with its tensors and arrays on the device; what is neither stays."""
     if isinstance(nested, np.ndarray):
         tensor = torch.as_tensor(nested)
         # Arrays are float64 by habit, networks float32.
         nested = tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
     if isinstance(nested, list | tuple):
-        return tuple(_moved(value, device) for value in nested)
+        return tuple(moved(value, device) for value in nested)
     if isinstance(nested, Mapping):
-        return {name: _moved(value, device) for name, value in nested.items()}
+        return {name: moved(value, device) for name, value in nested.items()}
     return nested.to(device) if isinstance(nested, Tensor) else nested

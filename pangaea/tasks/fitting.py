@@ -11,7 +11,7 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from pangaea.activation.module import Activation, FunctionLike
 from pangaea.activation.surgery import replace_activations
-from pangaea.data.given import GivenBatches, given_batches, size_of
+from pangaea.data.given import GivenBatches, given_batches, moved, size_of
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.locating import signature
 from pangaea.tasks.answer import number, short
@@ -262,17 +262,9 @@ class _Operated:
     def __call__(self, activation: Maker, inputs: Any) -> nn.Module:
         whole = isinstance(self.model, nn.Module)
         model = _checked(copy.deepcopy(self.model) if whole else self.model())
-        example = _on(inputs, next(iter(model.parameters())).device)
+        example = moved(inputs, next(iter(model.parameters())).device)
         replace_activations(model, activation.function, activation.scope, example)
         return model
-
-
-def _on(inputs: Any, device: torch.device) -> Any:
-    if isinstance(inputs, Mapping):
-        return {name: value.to(device) for name, value in inputs.items()}
-    if isinstance(inputs, tuple):
-        return tuple(value.to(device) for value in inputs)
-    return inputs.to(device)
 
 
 def _checked(model: Any) -> nn.Module:

@@ -22,13 +22,36 @@ def model(spec: str = A, **made: Any) -> nn.Sequential:
     return nn.Sequential(nn.Linear(4, 3), pg.Activation(spec, **{"shape": 3, **made}))
 
 
-def test_a_state_holds_the_functions_text_as_bytes() -> None:
+def test_a_state_holds_the_functions_text_and_where_its_channels_are() -> None:
     written = model().state_dict()
     assert list(written) == KEYS
     assert all(isinstance(value, torch.Tensor) for value in written.values())
-    assert written["1._extra_state"].dtype == torch.uint8
-    assert state.read(written["1._extra_state"]) == "mul(logsigmoid(alpha*x), beta*asinh(x))"
-    assert state.read(pg.Activation("prelu", shape=3).get_extra_state()) == "prelu"
+    assert state.read(written["1._extra_state"]) == ("mul(logsigmoid(alpha*x), beta*asinh(x))", 1)
+    assert state.read(pg.Activation("prelu", shape=3).get_extra_state()) == ("prelu", 1)
+    last = pg.Activation(A, shape=(7, 3), channel_dim=-1)
+    assert state.read(last.get_extra_state()) == ("mul(logsigmoid(alpha*x), beta*asinh(x))", -1)
+    pg.Activation(A, shape=(7, 3), channel_dim=2).load_state_dict(last.state_dict())
+
+
+def test_states_of_before_bytes_were_floats_are_read() -> None:
+    written = model().state_dict()
+    written["1._extra_state"] = written["1._extra_state"].to(torch.uint8)
+    model().load_state_dict(written)
+
+
+def test_averages_of_states_are_states() -> None:
+    written, average = model().state_dict(), model().state_dict()
+    for name, value in average.items():
+        value.mul_(0.9).add_(written[name], alpha=0.1)
+    model().load_state_dict(average)
+
+
+def test_the_state_of_a_sequence_models_activation_is_exported_as_it_is() -> None:
+    network = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
+    pg.replace_activations(network, A, example=torch.randn(2, 6, 4))
+    with torch.no_grad():
+        network[1].alpha.copy_(torch.linspace(0.5, 2, 6))  # type: ignore[union-attr,operator]
+    assert pg.export(network.state_dict(), to="torch") == pg.export(network, to="torch")
 
 
 @pytest.mark.parametrize(("f", "g"), [(A, B), ("prelu", "alpha*x")])
@@ -78,7 +101,7 @@ def test_a_text_that_cannot_be_read_is_that_of_another_function(garbage: Any) ->
 
 
 def test_a_text_from_a_file_is_shown_inert_and_short() -> None:
-    shown = state.shown(state.read(state.written("x\x1b[31m" + "y" * 1000)))
+    shown = state.shown(state.read(state.written("x\x1b[31m" + "y" * 1000))[0])
     assert shown.isprintable()
     assert len(shown) <= 200
 

@@ -1,5 +1,8 @@
 """Activations replaced in models as people write them: what is found, and what stays."""
 
+import copy
+import math
+import pickle
 import random
 import re
 from collections.abc import Callable
@@ -11,6 +14,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 import pangaea as pg
 from pangaea.activation.surgery_report import SurgeryReport
@@ -365,6 +369,39 @@ def _chance(self: nn.Module, x: Tensor) -> Tensor:
     return F.relu(self.fc(x)) if random.random() < 2 else x
 
 
+def _numpys_chance(self: nn.Module, x: Tensor) -> Tensor:
+    return x if np.random.rand() < 1e-6 else F.relu(self.fc(x))
+
+
+def _recorded(self: nn.Module, x: Tensor) -> Tensor:
+    x = F.relu(self.fc(x))
+    self.kept.append(x)  # type: ignore[operator,union-attr]
+    return x
+
+
+def _asks(self: nn.Module, x: Tensor) -> Tensor:
+    x = F.relu(self.fc(x))
+    return x + 1 if torch.is_grad_enabled() else x
+
+
+def _saves_memory(self: nn.Module, x: Tensor) -> Tensor:
+    return checkpoint(lambda x: F.relu(self.fc(x)), x, use_reentrant=False)  # type: ignore[no-any-return]
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return -gradient
+
+
+def _reverses(self: nn.Module, x: Tensor) -> Tensor:
+    return Reversed.apply(F.relu(self.fc(x)))  # type: ignore[no-any-return,no-untyped-call]
+
+
 def _kind(self: nn.Module, x: Tensor) -> Tensor:
     return F.relu(self.fc(x)) * (1 if isinstance(x, Tensor) else 2)
 
@@ -376,21 +413,113 @@ def _kind(self: nn.Module, x: Tensor) -> Tensor:
         (_count, "sets calls"),
         (_noise, "random numbers"),
         (_chance, "random numbers"),
+        (_numpys_chance, "random numbers"),
+        (_recorded, "sets kept"),
+        (_asks, "asks whether gradients are on"),
+        (_saves_memory, "once more for the gradient"),
+        (_reverses, "a gradient of its own, Reversed"),
         (_kind, "gives other outputs"),
     ],
 )
 def test_a_graph_that_would_lose_something_is_not_used(body: Any, why: str) -> None:
     model = forward_with(body)
-    kind, x = type(model), torch.randn(2, 4)
+    model.kept = []  # type: ignore[assignment]
+    kind, x, drawn = type(model), torch.randn(2, 4), str(np.random.get_state())
     with pytest.raises(pg.PangaeaError, match=f"no activation of Functional.*{why}"):
         pg.replace_activations(model, FUNCTION, example=x)
     assert type(model) is kind
+    assert model.kept == []
+    assert str(np.random.get_state()) == drawn
     assert [name for name, _ in model.named_modules()] == ["", "fc"]
 
 
 def _numpy(self: nn.Module, x: Tensor) -> Tensor:
     x = self.relu(self.fc(x))
     return F.gelu(self.relu(self.fc(x))) * float(np.random.default_rng().random())
+
+
+class Autoencoder(nn.Module):
+    """Calls in methods of its own, and numbers that a forward reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 3), nn.Linear(3, 4)
+        self.act, self.temperature, self.limit = nn.ReLU(), 1.0, math.inf
+
+    def encode(self, x: Tensor) -> Tensor:
+        return self.act(self.first(x))
+
+    def decode(self, z: Tensor) -> Tensor:
+        return F.gelu(self.second(z)).clamp(max=self.limit) / self.temperature
+
+    def head(self, z: Tensor) -> Tensor:
+        return z + 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.decode(self.encode(x)))
+
+
+def test_methods_that_a_recorded_forward_takes_in_are_not_called_beside_it() -> None:
+    model, x = Autoencoder(), torch.randn(5, 4)
+    pg.replace_activations(model, "tanh", example=x)
+    for of in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        code = of.encode(x)
+        assert torch.allclose(code, torch.tanh(model.first(x)))  # a module's call is what it was
+        with pytest.raises(pg.PangaeaError, match="decode has an activation that was replaced"):
+            of.decode(code)
+        expected = torch.tanh(model.second(code)) + 1
+        assert torch.allclose(of(x), expected)
+        assert torch.equal(of.head(x), x + 1)
+
+
+def test_a_recorded_forward_does_not_go_on_with_numbers_that_have_changed() -> None:
+    model, x = Autoencoder(), torch.randn(5, 4)
+    model.temperature = 2.0
+    pg.replace_activations(model, "tanh", example=x)
+    model(x)
+    model.temperature = 1.5
+    with pytest.raises(pg.PangaeaError, match=r"recorded with temperature=2\.0"):
+        model(x)
+
+
+def test_what_is_joined_drawn_from_or_in_a_loss_is_an_output_too() -> None:
+    class Head(nn.Module):
+        def __init__(self, what: str) -> None:
+            super().__init__()
+            self.fc, self.out, self.relu = nn.Linear(4, 4), nn.Softplus(), nn.ReLU()
+            self.probability, self.what = nn.Sigmoid(), what
+
+        def forward(self, x: Tensor) -> Any:
+            x = self.relu(self.fc(x))
+            if self.what == "joined":
+                return torch.cat([x, self.out(self.fc(x))], -1)
+            if self.what == "drawn from":
+                return torch.distributions.Normal(x, self.out(self.fc(x)) + 1e-3)
+            return F.binary_cross_entropy(self.probability(self.fc(x)), torch.ones_like(x))
+
+    for what in ("joined", "drawn from", "lost"):
+        report = pg.replace_activations(Head(what), "swish", example=torch.randn(3, 4))
+        assert [row.path for row in report.replaced] == ["relu"]
+        whys = {row.why for row in report.left}
+        assert whys == {"the model's output", "not called with the example"}
+
+
+def test_watching_leaves_no_hooks_behind() -> None:
+    hooks = torch.nn.modules.module._global_forward_hooks_with_kwargs
+    before = dict(hooks)
+    pg.replace_activations(Autoencoder(), "tanh", example=torch.randn(5, 4))
+    assert hooks == before
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own
+def test_a_model_that_has_no_example_builds_itself_when_compiled_or_in_inference() -> None:
+    model, x = models.VGG(), torch.randn(*IMAGES)
+    pg.replace_activations(model, FUNCTION)
+    compiled = torch.compile(model, backend="eager")
+    with torch.inference_mode():
+        compiled(x)
+    compiled(x).sum().backward()
+    assert all(p.grad is not None for p in model.parameters())
 
 
 def test_a_model_that_never_does_the_same_has_its_modules_replaced_alone() -> None:
@@ -401,7 +530,7 @@ def test_a_model_that_never_does_the_same_has_its_modules_replaced_alone() -> No
     assert type(model) is kind
     assert [row.path for row in report.replaced] == ["relu"]
     assert "one for all its calls" in report.replaced[0].note
-    assert "gives other outputs" in left(report)["gelu"]
+    assert "it does not do the same twice" in left(report)["the model"]
     assert "nothing was compared" in report.notes[0]
 
 
@@ -418,6 +547,10 @@ def test_a_forward_keeps_its_modes_signature_and_refuses_what_was_not_traced() -
     model = models.MLP()
     pg.replace_activations(model, FUNCTION, example={"x": x, "extra": torch.ones(8)})
     assert model(x, extra=torch.ones(8)).shape == (4, 5)
+    model = models.MLP()
+    pg.replace_activations(model, FUNCTION, example=(x, 1.0, torch.randn(4, 8)))
+    with pytest.raises(pg.PangaeaError, match="replaced for calls with a tensor as extra"):
+        model(x)
 
 
 def test_without_an_example_one_set_of_parameters_for_a_layer_works() -> None:

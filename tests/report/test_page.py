@@ -248,9 +248,11 @@ def test_what_cannot_be_opened_or_written_is_one_sentence(
         write([foreign])
     with pytest.raises(PangaeaError, match="there is no study at"):
         write([tmp_path / "none.study"])
-    with pytest.raises(PangaeaError, match=r"cannot write .*: there is no folder"):
-        write([paths["finished"]], tmp_path / "no" / "folder.html")
+    with pytest.raises(PangaeaError, match=r"cannot write .*: Not a directory"):
+        write([paths["finished"]], foreign / "report.html")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["notes.study"]
+    write([paths["finished"]], tmp_path / "new" / "report.html")
+    assert (tmp_path / "new" / "report.html").exists()
 
 
 def test_a_report_needs_neither_torch_nor_plotlys_python(paths: dict[str, Path]) -> None:
