@@ -30,8 +30,7 @@ class WideBlock(nn.Module):
         self.branch = nn.Sequential(
             convolution(inputs[0], channels, 3, stride),
             normalized(strided(inputs, channels, stride), activation),
-            # After the batch norm: before it, its statistics in training and in use differ, which
-            # cost ReLU 3 points on CIFAR-100 (WRN-10-4, n = 3).
+            # After the batch norm: before it, its statistics in training and in use differ.
             nn.Dropout(DROPOUT),
             convolution(channels, channels, 3),
         )

@@ -30,7 +30,7 @@ RELIABILITY = tuple(
     )
 )
 
-# Every function is trained once with the full schedule; the best are judged on test data once.
+# Every function is trained once with the full schedule, the best once more for their test.
 SAMPLES = tuple(
     Search(
         f"sample-{scope}",

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from pangaea import system
-from pangaea.activation.module import Activation, parameter_groups
+from pangaea.activation.module import parameter_groups
 from pangaea.data.sets import (
     DataSet,
     Normalization,
@@ -79,19 +79,9 @@ def parts(
 
 def groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
     """Parameters by weight decay and rate; `constant` is the rate of a group that keeps its own."""
-    decayed, others = (g["params"] for g in parameter_groups(model))
-    activation = {
-        id(p) for m in model.modules() if isinstance(m, Activation) for p in m.parameters()
-    }
-    apart = [p for p in others if id(p) in activation and recipe.activation_rate is not None]
-    kept = {id(p) for p in apart}
-    groups = [
-        {"params": decayed, "weight_decay": recipe.weight_decay, "constant": None},
-        {
-            "params": [p for p in others if id(p) not in kept],
-            "weight_decay": 0.0,
-            "constant": None,
-        },
-        {"params": apart, "weight_decay": 0.0, "constant": recipe.activation_rate},
+    rows = parameter_groups(model, recipe.weight_decay, recipe.activation_rate)
+    return [
+        {name: row[name] for name in ("params", "weight_decay")} | {"constant": row.get("lr")}
+        for row in rows
+        if row["params"]
     ]
-    return [group for group in groups if group["params"]]

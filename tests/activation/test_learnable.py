@@ -28,8 +28,8 @@ def test_pswish_is_x_times_sigmoid_of_beta_x() -> None:
 def test_apl_has_seven_distinct_hinges_and_starts_as_relu() -> None:
     module = start("apl")
     assert torch.equal(module(X), torch.relu(X))
-    hinges = {getattr(module, f"b{s}").item() for s in range(1, 8)}
-    assert len(hinges) == 7
+    hinges = [getattr(module, f"b{s}").item() for s in range(1, 8)]
+    assert hinges == pytest.approx([-2 + 2 * s / 3 for s in range(7)])
     with torch.no_grad():
         module.a3.fill_(0.5)
         module.b3.fill_(1.5)

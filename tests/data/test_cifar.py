@@ -26,6 +26,12 @@ from pangaea.files import are_here
 RNG_SEED = 20
 
 
+def test_a_tenth_of_the_training_images_is_held_out_as_many_of_each_class() -> None:
+    for made in (cifar.CIFAR10, cifar.CIFAR100):
+        assert made.sizes == (45_000, 5_000, 10_000)
+        assert made.classes * (made.validation_per_class or 0) == 5_000
+
+
 @dataclass
 class Server:
     """A web server on this machine: what it serves, and where it stops half-way."""

@@ -8,7 +8,7 @@ from pangaea.functions.paper import FIGURES
 from pangaea.paper.contents import Experiment, experiment, experiments
 from pangaea.paper.scales import SCALES, scale, wanted
 from pangaea.paper.telling import trained
-from pangaea.study.settings import known
+from pangaea.study.settings import known, settings
 
 ALL = [*experiments().values()]
 NAMES = {
@@ -96,6 +96,43 @@ def test_no_two_searches_begin_alike() -> None:
     named = {search.name: search for row in experiments().values() for search in row.searches}
     seeds = [search.settings["seed"] for search in named.values()]
     assert len(named) == len({*seeds}) == 13
+
+
+def test_the_searches_have_the_papers_settings() -> None:
+    named = {search.name: search for row in experiments().values() for search in row.searches}
+    evolution = {"candidates": 1000, "population": 64, "sample": 16}
+    for name in ("wrn-10-4", "resnet-v1-56", "resnet-v2-56", "nonparametric", "all-cnn-c"):
+        assert named[name].settings.items() >= evolution.items()
+    assert named["random-search"].settings["candidates"] == 1000
+    for name, scope in (
+        ("per-layer", "layer"),
+        ("per-channel-1", "channel"),
+        ("per-channel-2", "channel"),
+        ("per-neuron", "neuron"),
+    ):
+        expected = evolution | {"candidates": 2000, "scope": scope, "runs": 3}
+        assert named[name].settings.items() >= expected.items()
+    for scope in ("layer", "channel", "neuron"):
+        sample = named[f"sample-{scope}"].settings
+        assert (sample["candidates"], sample["scope"]) == (500, scope)
+    # What none of them says is the paper's by default.
+    task = pg.task("wrn-10-4/cifar100")
+    defaults = settings({"task": task.name}, task)
+    assert (defaults.rerank, defaults.rounds, defaults.tested, defaults.runs) == (
+        True,
+        "10,10",
+        3,
+        10,
+    )
+    assert task.goal.threshold == 20
+
+
+def test_splash_is_tried_in_four_depths_ten_times_each() -> None:
+    cells = experiment("splash").cells
+    assert [cell.task for cell in cells] == [
+        f"resnet-v1-{depth}/cifar100/test-curve" for depth in (20, 32, 44, 56)
+    ]
+    assert {cell.runs for cell in cells} == {10}
 
 
 def test_random_samples_are_trained_once_with_the_full_schedule() -> None:

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import pangaea as pg
 from pangaea.errors import PangaeaError
-from pangaea.networks import networks
+from pangaea.networks import network, networks
 from pangaea.tasks.classification import recipes
+from pangaea.training import start
 from pangaea.training.recipes import Recipe
 
 # "L2 regularization of λ" is λ‖w‖² in Keras: a gradient of 2λw.
@@ -83,6 +85,34 @@ def test_all_cnn_c_is_trained_as_the_paper_says_and_searched_with_the_same() -> 
     for epoch, rate in {0: 0.01, 199.99: 0.01, 200: 1e-3, 250: 1e-4, 300: 1e-5}.items():
         assert full.rate_at(epoch) == pytest.approx(rate)
     assert recipes("all-cnn-c")["search"] == full
+
+
+@pytest.mark.parametrize("name", ["wrn-10-4", "resnet-v1-56", "resnet-v2-56", "all-cnn-c"])
+def test_batches_have_128_images_and_no_mean_is_subtracted_for_each_pixel(name: str) -> None:
+    for kind in ("full", "search"):
+        assert recipes(name)[kind].batch == 128
+        assert not recipes(name)[kind].pixelwise
+
+
+@pytest.mark.parametrize("rate", [None, 0.01])
+def test_weights_decay_and_nothing_else_does(rate: float | None) -> None:
+    """Biases, batch norms and the functions' own parameters stay as they are."""
+    recipe = replace(recipes("wrn-10-4")["full"], activation_rate=rate)
+    model = network(
+        "wrn-10-1",
+        lambda shape: pg.Activation("alpha*swish(beta*x)", shape=shape),
+        classes=10,
+        shape=(3, 32, 32),
+    )
+    names = {id(p): name for name, p in model.named_parameters()}
+    rows = start.groups(model, recipe)
+    by_decay: dict[float, set[str]] = {}
+    for row in rows:
+        by_decay.setdefault(row["weight_decay"], set()).update(names[id(p)] for p in row["params"])
+    weights = {names[id(p)] for p in model.parameters() if p.dim() > 1}
+    assert by_decay == {recipe.weight_decay: weights, 0.0: {*names.values()} - weights}
+    apart = [row["constant"] for row in rows]
+    assert apart == ([None, None] if rate is None else [None, None, rate])
 
 
 def test_a_search_compresses_the_residual_schedules_as_the_paper_does() -> None:

@@ -175,6 +175,18 @@ def test_every_step_has_the_rate_of_its_own_place_in_the_schedule(changes: dict[
     assert len(set(seen[:steps])) > 1  # within an epoch
 
 
+def test_parameters_learn_in_every_step() -> None:
+    recipe = short(pg.task("mnist1d"), 1)
+    device = torch.device("cpu")
+    run = Training(pg.task("mnist1d"), A, recipe, 0, device=device, dtype=torch.float32)
+    module = next(m for m in run.model.modules() if isinstance(m, Activation))
+    seen = [module.alpha.mean().item()]
+    for _ in range(4):
+        run.advance()
+        seen.append(module.alpha.mean().item())
+    assert len({*seen}) == 5
+
+
 def test_parameters_are_followed_from_exactly_one() -> None:
     result = run(epochs=3)
     assert list(result.parameters) == ["alpha", "beta"]
