@@ -10,6 +10,7 @@ from pangaea.activation.names import resolve
 from pangaea.functions.paper import FIGURES, Printed
 from pangaea.functions.parser import parse
 from pangaea.report.figures.functions import shape
+from pangaea.tasks.goal import Goal
 
 RESULTS = ROOT / "results"
 
@@ -37,9 +38,10 @@ GROUPS = {
 _INTRO = """# Gallery
 
 Every function that the paper's tables print, and what our own searches found: the function (blue)
-and its derivative (orange) with all parameters at 1, its formula, where it is better than ReLU, and
-what it costs. `pangaea show NAME` says more about one, `pangaea export NAME --to jax` takes it
-away, and `pg.Activation("NAME")` trains with it.
+and its derivative (orange) from −5 to 5, with the parameters at the values that they start with,
+its formula, where it is better than ReLU, and what it costs. `pangaea show NAME` says more about
+one, `pangaea export NAME --to jax` takes it away, and `pg.Activation("NAME")` trains with it; what
+our own searches found has no name, and its formula does the same.
 
 A network's name stands before the test accuracy that the paper prints, and the points over ReLU's:
 means of ten runs, \\* p ≤ 0.05, \\*\\* p ≤ 0.01, \\*\\*\\* p ≤ 0.001 in its own test; CIFAR-10 for
@@ -78,7 +80,7 @@ def _card(name: str, facts: Iterable[str], function: str | None = None) -> str:
     lines = "".join(f"<li>{fact}</li>" for fact in facts)
     title = f"<code>{html.escape(name)}</code>"
     return (
-        f'<article id="{html.escape(name)}">{picture}<p>{title}</p>'
+        f'<article id="{html.escape(name.replace(" ", "-"))}">{picture}<p>{title}</p>'
         f'<p class="formula">{html.escape(formula)}</p><ul>{lines}</ul></article>'
     )
 
@@ -123,9 +125,8 @@ def _here(name: str) -> list[str]:
         for row in judged if isinstance(judged, list) else ():
             full = isinstance(row, dict) and row.get("n", 0) >= 3 and row.get("mean") is not None
             if full and row.get("function") == function:
-                digits = data.get("goal", {}).get("digits", 2)
-                mean, sd = (f"{row[key]:.{digits}f}".replace("-", "−") for key in ("mean", "sd"))
-                spread = f"{mean} ± {sd} (n = {row['n']})"
+                goal = Goal(**data.get("goal", {"name": "accuracy", "digits": 2}))
+                spread = f"{goal.shown_mean(row['mean'], row['sd'])} (n = {row['n']})"
                 facts.append(f"here, {data['task']}: {spread}")
     return facts
 
@@ -157,5 +158,5 @@ def _searches() -> str:
             f"<code>pangaea search --seed {study['settings']['seed']}</code>",
         ]
         simplified = str(parse(first["function"]).simplified())
-        cards.append(_card(study["study"], facts, simplified))
+        cards.append(_card(f"seed {study['settings']['seed']}", facts, simplified))
     return _cards(cards)

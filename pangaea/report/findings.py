@@ -3,6 +3,7 @@
 import math
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from operator import itemgetter
 from statistics import fmean
 from typing import Any
@@ -240,11 +241,11 @@ def judged_table(study: Snapshot) -> dict[str, Any] | None:
         head, cells, notes = every_table(study.runs(PAPER.name))
     else:
         head = [
-            *("tested function", study.goal.label("test"), "n", "failed"),
-            f"p against {texts.name(study.baseline)}",
+            *("tested function", study.goal.label("test")),
+            *(f"p against {texts.name(study.baseline)}", "n", "failed"),
         ]
         cells = [
-            [row["readable"], row["shown"], str(row["n"]), str(row["failures"]), row["p_shown"]]
+            [row["readable"], row["shown"], row["p_shown"], str(row["n"]), str(row["failures"])]
             for row in tested(study)
         ]
     return {"head": head, "rows": cells, "words": words, "notes": notes} if cells else None
@@ -325,8 +326,14 @@ def progress(study: Snapshot) -> str:
         if missing := dict.fromkeys(w for name, w in short.items() if name in study.left_out):
             parts.append(f"no time for {' and '.join(missing)}")
     if study.failures:
-        parts.append("failed: " + ", ".join(f"{n} {why}" for why, n in study.failures.items()))
+        parts.append(f"failed: {_reasons(study.failures)}")
+    if study.failed_later:
+        parts.append(f"failed when trained again or tested: {_reasons(study.failed_later)}")
     return " · ".join(parts)
+
+
+def _reasons(failures: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {why}" for why, n in failures.items())
 
 
 def extent(study: Snapshot) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.evolution.trials import NoFunctionError
 from pangaea.report import texts
+from pangaea.study import candidates
 from pangaea.study.stages import BEST, GENERAL, PAPER, STAGES, TESTED
 from pangaea.study.standing import standing
 from pangaea.study.study import Study
@@ -45,6 +46,9 @@ class Snapshot:
             self.trials = study.trials()
             self.baseline_score = study.baseline_score
             self.failures: dict[str, int] = texts.harmless(study.failures())
+            self.failed_later: dict[str, int] = texts.harmless(
+                study.failures(candidates.LATER_RUNS)
+            )
             self.general = study.asked([GENERAL.name]) > 0  # functions of others, on several tasks
             self.paper = study.asked([PAPER.name]) > 0  # the paper's experiments
             self.waiting = len(study.pending(list(STAGES)))

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from pangaea.evolution.trials import Measured, Trial, mean_score
-from pangaea.study.stages import PROPOSED
+from pangaea.study.stages import PROPOSED, RERANK, TEST
 from pangaea.tasks.goal import Goal
 
 PROPOSED_RUNS = f"stage in ({', '.join(map(repr, PROPOSED))})"
+LATER_RUNS = f"stage in ({RERANK.name!r}, {TEST.name!r})"
 TABLE = (
     "select number, c.function, parent, mutation, proposed, budget, seed, run, position,"
     " score, failure, detail, seconds, peak_memory, device, worker, started, finished"

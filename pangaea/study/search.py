@@ -2,12 +2,12 @@
 
 import gc
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from random import Random
+from typing import Any, NoReturn
 
 from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import runs_of, top
@@ -215,22 +215,46 @@ class Search:
         for trial in trials:
             functions.setdefault(trial.text, trial.number)
         common = self._common and stage is not TEST
-        self.runner.complete(
-            [
-                self._wanted(
-                    stage,
-                    number,
-                    text,
-                    self._seed(stage, prefix + (str(k) if common else f"{text}/{k}")),
-                )._replace(budget=budget)
-                for k in range(runs)
-                for text, number in functions.items()
-            ],
-            self.time.ended,
-            partial(self.time.fits, stage, len(functions)),
-            **shown,
-        )
+        wanted = [
+            self._wanted(
+                stage,
+                number,
+                text,
+                self._seed(stage, prefix + (str(k) if common else f"{text}/{k}")),
+            )._replace(budget=budget)
+            for k in range(runs)
+            for text, number in functions.items()
+        ]
+
+        def fits(budget: int, running: int, left: int) -> bool:
+            fit = self.time.fits(stage, len(functions), budget, running, left)
+            return fit and not self._suspicious()
+
+        def complete() -> None:
+            self._bad = 0
+            self.runner.complete(wanted, self._judged, fits, **shown)
+
+        complete()
+        while self._suspicious():  # is it them, or the machine?
+            self._check_baseline(stage)
+            complete()
+        if stage is TEST:
+            self._check_baseline(stage)
         self.time.judged(stage, functions, runs, budget)
+
+    def _judged(self, run: Run, result: Result) -> None:
+        self.time.ended(run, result)
+        self._bad = self._bad + 1 if result.get("failure") in OUTSIDE else 0
+
+    def _check_baseline(self, stage: Stage) -> None:
+        """If not even the baseline can be trained, give up; in a test it has runs of its own."""
+        if stage is not TEST:
+            self._need_baseline(len(self.study.runs(BASELINE.name)) + 1)
+            return
+        baseline = self.study.baseline
+        runs = [run for run in self.study.runs(TEST.name) if run["function"] == baseline]
+        if runs and all(run["failure"] in OUTSIDE for run in runs):
+            self._give_up(runs[-1], "tested")
 
     def _need_baseline(self, runs: int) -> None:
         """If not even the baseline can be trained, no candidate can."""
@@ -241,11 +265,14 @@ class Search:
         )
         last = self.study.runs(BASELINE.name)[-1]
         if last["failure"] is not None:
-            raise PangaeaError(
-                f"the baseline {text} itself cannot be trained on {self.settings.task} "
-                f"({last['failure']}: {last['detail']}), so the search has stopped; mend that, "
-                f"then `{resume_command(self.study.path)}`"
-            )
+            self._give_up(last, "trained")
+
+    def _give_up(self, run: Mapping[str, Any], what: str) -> NoReturn:
+        raise PangaeaError(
+            f"the baseline {run['function']} itself cannot be {what} on {self.settings.task} "
+            f"({run['failure']}: {run['detail']}), so the search has stopped; mend that, "
+            f"then `{resume_command(self.study.path)}`"
+        )
 
     def _budget(self, stage: Stage) -> int:
         if stage.budget == "search" and self.settings.budget is not None:

@@ -1,6 +1,7 @@
 """Which functions are the best of a study, and in which order."""
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Protocol
 
 from pangaea.evolution.ranking import Round, played, runs_of
@@ -62,13 +63,12 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         )
     places = {text: place for place, text in enumerate(functions)}
     rows.sort(key=lambda r: places[r["function"]])
-    tested = study.settings.tested
-    first = rows[:tested]
     validated = any("validation" in run["values"] for run in study.runs(TEST.name))
-    tests = min((len(row["test"] or ()) for row in first), default=0)
-    if validated and tests and tests >= study.settings.runs:
-        first.sort(key=lambda r: order(r["validation"]))
-    return [*first, *rows[tested:]]
+    runs = max(1, study.settings.runs)
+    first = [*takewhile(lambda row: len(row["test"] or ()) >= runs, rows)]
+    if validated and len(first) >= min(study.settings.tested, len(rows)):
+        first.sort(key=lambda row: order(row["validation"]))
+    return [*first, *rows[len(first) :]]
 
 
 def rounds_of(study: Judged) -> list[Round]:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -338,14 +338,26 @@ class Study:
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}: {self.settings.task}, {self.settings.extent})"
 
-    def failures(self) -> dict[str, int]:
-        """How many of the search's runs failed, by reason."""
+    def failures(self, where: str = candidates.PROPOSED_RUNS) -> dict[str, int]:
+        """How many of the search's runs, or of others, failed, by reason."""
         rows = self._rows(
-            "select failure, count(*) from results join runs using (run)"
-            f" where {candidates.PROPOSED_RUNS}"
+            f"select failure, count(*) from results join runs using (run) where {where}"
             " and failure is not null group by failure order by count(*) desc, failure"
         )
         return dict(rows)
+
+    def forget(self, failures: Collection[str]) -> int:
+        """Runs after the search that failed for these reasons wait again; how many these are."""
+        kinds = ", ".join("?" * len(failures))
+        runs = (
+            f"select run from results join runs using (run) where {candidates.LATER_RUNS}"
+            f" and failure in ({kinds})"
+        )
+        ((count,),) = self._rows(f"select count(*) from ({runs})", *failures)
+        if count:
+            self._connection.execute(f"delete from curves where run in ({runs})", [*failures])
+            self._connection.execute(f"delete from results where run in ({runs})", [*failures])
+        return int(count)
 
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
         """The best functions, no two equivalent, in their final order."""

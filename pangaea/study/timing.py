@@ -133,8 +133,9 @@ class Limited(Unlimited):
         population = settings.get("population", 0)
         if tried + more < min(population, settings.candidates):
             self._runner.watch.note(
-                f"nothing breeds before there are {population} functions, the population: a "
-                f"smaller --population, or --budget ({self._budget} now), makes this a search"
+                f"nothing breeds before there are {population} functions, the population: in so "
+                f"little time a new search with a smaller --population, or --budget "
+                f"({self._budget} now), is one"
             )
 
     def expected(self, tried: int, most: int) -> int:
@@ -205,14 +206,14 @@ class Limited(Unlimited):
         if settings.runs and self._study.asked([TEST.name]):
             parts.append(_tests(settings.runs, alone="tested" in self._left_out))
         missing = {
-            "rerank": "all rounds of that" if again else "training the best again",
-            "rounds": "all rounds of that",
+            "rerank": "all its rounds" if again else "training the best again",
             **dict.fromkeys(("tested", "runs"), "all test runs"),
         }
         short = dict.fromkeys(what for name, what in missing.items() if name in self._left_out)
         self._runner.watch.note(
             f"{', '.join(parts)} in {schedule.spent / 60:.1f} of {settings.minutes:g} minutes"
             + (f"; no time for {' and '.join(short)}" if short else "")
+            + "; its rounds were made smaller, to keep to their part" * ("rounds" in self._left_out)
         )
 
 

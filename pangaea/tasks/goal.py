@@ -99,7 +99,11 @@ class Goal:
 
     def shown_mean(self, mean: float, sd: float | None) -> str:
         """`mean ± sd` without the unit."""
-        return self.bare(mean) + ("" if sd is None else f" ± {self._digits(sd, mean)}")
+        if sd is None:
+            return self.bare(mean)
+        spread = self._digits(sd, mean)
+        hidden = sd > 0 and float(spread.replace("∞", "inf")) == 0  # behind the goal's digits
+        return f"{self.bare(mean)} ± {f'{sd:.0e}'.replace('e-0', 'e-') if hidden else spread}"
 
     def shown_gain(self, score: float, than: float) -> str:
         """By how much a score is better, signed: + is better, whatever the goal."""

@@ -137,7 +137,10 @@ def test_the_footer_explains_what_the_table_has(path: Path, paths: dict[str, Pat
     assert "search: validation accuracy (%) after 20 epochs" in text
     assert "full: validation accuracy (%) after 40 epochs" in text
     assert "p: one-tailed Welch t-test against ReLU" in text
-    assert text.endswith("mnist1d: 4 of 4 candidates, rerank: 4 of 6 runs · failed: 1 diverged")
+    assert text.endswith(
+        "mnist1d: 4 of 4 candidates, rerank: 4 of 6 runs · failed: 1 diverged · "
+        "failed when trained again or tested: 1 diverged"
+    )
     with opened(paths["minimised"]) as study:
         assert "Welch t-test against GELU" in best.footer(study)
         assert "accuracy" not in best.footer(study)

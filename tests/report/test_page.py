@@ -184,7 +184,7 @@ def test_markdown_has_the_tested_functions_in_their_final_order(paths: dict[str,
     lines = write([paths["minimised"]], kind="md").replace("\\", "").splitlines()
     first = lines.index("| --- | --- | --- | --- | --- |") + 1
     assert [line.split(" | ")[0][2:] for line in lines[first : first + 4]] == order
-    assert lines[first - 2].startswith("| tested function | test loss (nats) | n | failed | p aga")
+    assert lines[first - 2].startswith("| tested function | test loss (nats) | p against")
 
 
 def test_cells_that_a_spreadsheet_would_calculate_are_texts(tmp_path: Path) -> None:

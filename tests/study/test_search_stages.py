@@ -8,13 +8,14 @@ from statistics import fmean
 
 import pytest
 
+from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.parser import parse
 from pangaea.study.stages import STAGES
 from pangaea.study.standing import contest
 from pangaea.study.study import Study
-from pangaea.workers.judge import Job, Result
+from pangaea.workers.judge import OUTSIDE, Job, Result
 from tests.study.engines import Telling
 from tests.study.judges import (
     failing,
@@ -48,6 +49,63 @@ def test_the_top_ten_are_trained_again_and_the_best_three_tested(path: Path) -> 
         *{("baseline", 2, "validation"), ("search", 2, "validation")},
         *{("rerank", 4, "validation"), ("test", 4, "test")},
     }
+
+
+def breaking(stage: str, job: Job) -> Result:
+    """What is wrong with the machine shows in one stage alone."""
+    return failing("exception", job) if job.stage == stage else instant(job)
+
+
+def validating(job: Job) -> Result:
+    """Tests tell a validation score too."""
+    result = instant(job)
+    return (
+        result | {"values": {"validation": result["score"] / 2}} if job.part == "test" else result
+    )
+
+
+def test_a_test_that_not_even_the_baseline_passes_stops_the_search_and_is_made_up_for(
+    path: Path,
+) -> None:
+    with created(path, **SMALL | {"rerank": True, "rounds": "4", "runs": 4}) as study:
+        with pytest.raises(PangaeaError, match=r"cannot be tested on mnist1d \(exception: so it"):
+            run(study, partial(breaking, "test"))
+        tested = study.scores("test")
+        assert {score for scores in tested.values() for score in scores} == {None}
+        with study.transaction():
+            assert study.forget(OUTSIDE) == sum(map(len, tested.values())) == 10  # of 16
+        assert study.scores("test") == {}
+        run(study)
+        tests = study.runs("test")
+    assert len(tests) == len({run["seed"] for run in tests}) == 16
+    assert not any(run["failure"] for run in tests)
+
+
+def test_when_all_that_is_trained_again_fails_the_baseline_is_tried(path: Path) -> None:
+    told = Telling()
+    with created(path, **SMALL | {"rerank": True, "runs": 1}) as study:
+        run(study, partial(breaking, "rerank"), watch=told)
+        assert len(study.runs("baseline")) > 3
+        again = study.scores("rerank")
+    assert {score for scores in again.values() for score in scores} == {None}
+    assert ("baseline", 3, 4) in told.stages
+
+
+def test_a_diverged_run_is_a_result_that_stays(path: Path) -> None:
+    with created(path, **SMALL | {"rerank": True, "rounds": "4", "runs": 2}) as study:
+        run(study, lambda job: failing("diverged", job) if job.stage == "test" else instant(job))
+        with study.transaction():
+            assert study.forget(OUTSIDE) == 0
+        assert len(study.runs("test")) == 8
+
+
+def test_testing_fewer_from_now_on_forgets_no_test(path: Path) -> None:
+    with created(path, **SMALL | {"rerank": True, "rounds": "6,6", "runs": 3}) as study:
+        run(study, validating)
+        before = study.best(3)
+        study.change(replace(study.settings, tested=1))
+        run(study, validating)
+        assert study.best(3) == before
 
 
 def test_as_many_of_the_best_are_tested_as_somebody_says(path: Path) -> None:

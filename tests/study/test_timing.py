@@ -214,7 +214,7 @@ def test_rounds_for_which_there_is_no_time_are_left_out_and_come_later(path: Pat
         again = study.scores("rerank")
         assert len(again[study.best(1)[0]["function"]]) > 1  # the first is one that stayed in it
     assert "the best trained again, 4 test runs each" in watch.notes[-1]
-    assert watch.notes[-1].endswith("no time for all rounds of that")
+    assert watch.notes[-1].endswith("its rounds were made smaller, to keep to their part")
     pg.resume(path, minutes=90, judge=instant, workers=0, candidates=200).close()
     with Study.open(path) as study:
         assert study.settings.rounds == rounds["rounds"]

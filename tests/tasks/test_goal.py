@@ -66,7 +66,7 @@ def test_scores_that_digits_do_not_tell_apart_are_shown_by_powers_of_ten(
 def test_what_stands_beside_a_score_is_shown_as_it_is() -> None:
     loss, accuracy = minimize("loss"), maximize("accuracy", unit="%", digits=2)
     assert loss.shown_mean(4.2e-4, 1e-5) == "4.20e-4 ± 1.00e-5"
-    assert loss.shown_mean(0.42, 1e-5) == "0.4200 ± 0.0000"
+    assert loss.shown_mean(0.42, 1e-5) == "0.4200 ± 1e-5"
     assert loss.shown_gain(4.2e-4, 5.2e-4) == "+1.00e-4"
     assert loss.shown_gain(0.4205, 0.42) == "−0.0005"
     assert loss.shown_distance(0.4205, 0.42) == "0.0005"

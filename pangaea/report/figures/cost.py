@@ -48,14 +48,16 @@ def cost(*studies: Snapshot, by: str | None = None) -> Spec:
         scores = [min(max(row["score"], low), high) for row in rows]
         data.append(_bars(scores, bins, colour, "x", "y2"))
         data.append(_bars([row["seconds"] for row in rows], times, colour, "y", "x2"))
-    data += [_front(every, goal), *_baseline(studies, size), *_failed(studies, low, size)]
+    worst = low if goal.maximised else high
+    data += [_front(every, goal), *_baseline(studies, size), *_failed(studies, worst, size)]
     for trace in data:
         trace["hovertemplate"] = trace["hovertemplate"].replace(" s<", f" {unit}<")
     air = 0.03 * (high - low or 1.0)
     return theme.figure(
         title,
-        "A point is a candidate that was trained to its end; the line joins those that nothing "
-        f"cheaper beats. The histograms count all of them.{_left_out(share, every, beyond)}",
+        "A point is a candidate that was trained to its end, a cross at the worst edge one that "
+        "failed; the line joins those that no cheaper candidate beats. The histograms count all "
+        f"points.{_left_out(share, every, beyond)}",
         data,
         x=goal.label("validation"),
         y=f"training time ({unit})",
@@ -74,7 +76,8 @@ def cost(*studies: Snapshot, by: str | None = None) -> Spec:
 
 def _left_out(share: float, every: Sequence[Row], beyond: int) -> str:
     drawn = "" if share >= 1 else f" {_POINTS:,} of {len(every):,} points are drawn."
-    far = f" {beyond:,} far worse than the rest lie beyond the edge." if beyond else ""
+    lie = "lies" if beyond == 1 else "lie"
+    far = f" {beyond:,} far worse than the rest {lie} beyond the edge." if beyond else ""
     return drawn + far
 
 
@@ -184,7 +187,7 @@ def _timed(row: Row, size: float) -> Row:
     return row | {"seconds": row["seconds"] / size}
 
 
-def _failed(studies: Sequence[Snapshot], low: float, size: float) -> list[Spec]:
+def _failed(studies: Sequence[Snapshot], worst: float, size: float) -> list[Spec]:
     """Crosses at the edge for what failed: most of it cost little."""
     failed = [row for study in studies for row in study.finished if row["score"] is None]
     rows = [_timed(row, size) for row in failed if row["seconds"] > 0][:_POINTS]
@@ -194,7 +197,7 @@ def _failed(studies: Sequence[Snapshot], low: float, size: float) -> list[Spec]:
         {
             "type": "scatter",
             "name": f"failed ({len(failed)})",
-            "x": [rounded(low)] * len(rows),
+            "x": [rounded(worst)] * len(rows),
             "y": [rounded(row["seconds"]) for row in rows],
             "customdata": [[row["number"], shown(str(row["failure"]), 60)] for row in rows],
             "mode": "markers",

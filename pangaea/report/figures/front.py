@@ -13,7 +13,7 @@ from pangaea.tasks.goal import Goal
 
 _LABEL = 28  # letters of a formula beside its point
 _APART = 0.05  # of the line's height, between two of them
-_TICKS = [0.3, 0.5, 1, 2, 3, 5, 10, 20, 50, 100]
+_TICKS = [0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100]
 
 
 @figure(On("progress", 5))
@@ -53,15 +53,15 @@ def front(study: Snapshot) -> Spec:
 
 
 def _labels(best: Sequence[Row], goal: Goal) -> list[str]:
-    """The formulas; none where it would be written over the one before."""
+    """The formulas; none where it would be written over a better one's."""
     least = _APART * abs(goal.gain(best[-1]["score"], best[0]["score"]))
-    labels, level = [], -math.inf
-    for row in best:
+    labels, level = [], math.inf
+    for row in reversed(best):
         score = goal.oriented(row["score"])
-        apart = score - level >= least
+        apart = level - score >= least
         labels.append(shown(row["readable"], _LABEL) if apart else "")
         level = score if apart else level
-    return labels
+    return labels[::-1]
 
 
 def _points(rows: Sequence[Row], name: str, goal: Goal) -> dict[str, Any]:

@@ -268,7 +268,7 @@ def _line(name: str, ys: Sequence[float | None], line: Spec) -> Spec:
         "x": _XS_SHOWN,
         "y": ys,
         "mode": "lines",
-        "line": line,
+        "line": line | {"simplify": False},  # what is left out of a smooth line shows as corners
         "hovertemplate": "%{y:.3g}",
     }
 

@@ -128,7 +128,8 @@ def lineage(study: Snapshot, number: int | None = None) -> Spec:
     return theme.figure(
         title,
         f"From the first ancestor down to candidate {row['number']}: what was done to each, and "
-        f"the {study.goal.called('validation')} it gave.",
+        f"the {study.goal.called('validation')} it gave; in brackets, how much better (+) or worse "
+        "(−) than its parent.",
         [
             {
                 "type": "scatter",
