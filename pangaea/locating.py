@@ -33,7 +33,10 @@ def locate(text: str) -> Any:
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            raise UnknownNameError(f"object in {where}", name, _names(module) or ["nothing"])
+            known = _names(module)
+            if not known:
+                raise PangaeaError(f"there is nothing in {where}, and so no {name}")
+            raise UnknownNameError(f"object in {where}", name, known)
         value = getattr(value, part)
     return value
 

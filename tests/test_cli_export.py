@@ -84,6 +84,24 @@ def test_a_file_that_does_not_have_it_is_said(
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "relu", "--to", "c", "-o"),
+        ("show", "relu", "--png"),
+        ("paper", "export", "--study", "a.study"),
+    ],
+)
+def test_nothing_that_is_written_takes_the_place_of_a_study(
+    files: Path, command: tuple[str, ...]
+) -> None:
+    study = files / "a.study"
+    before = study.read_bytes()
+    words = [str(files / word) if word == "a.study" else word for word in command]
+    assert "is a study, which is not written over" in complaint(run(*words, str(study)))
+    assert study.read_bytes() == before
+
+
+@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("wrn-1", "--to", "pytorch"), "did you mean torch"),

@@ -87,10 +87,11 @@ def _weights(file: Path) -> Any:
     try:
         weights = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:
-        reason = str(error).partition("\n")[0]
-        raise PangaeaError(
+        if isinstance(error, OSError) and error.strerror:
+            raise PangaeaError(f"{file} cannot be read: {error.strerror}") from None
+        raise PangaeaError(  # torch's own words advise to run what the file holds
             f"{file} is neither a study nor a state dict, as torch.save(model.state_dict(), …) "
-            f"writes it ({reason[:200]})"
+            "writes it, or it is damaged"
         ) from None
     if not isinstance(weights, dict):
         raise PangaeaError(f"{file} holds a {type(weights).__name__}, not a state dict")

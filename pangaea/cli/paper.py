@@ -214,8 +214,10 @@ def fill(
     for file in files:
         try:
             before = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PangaeaError(f"{file} cannot be read: {error}") from None
+        except OSError as error:
+            raise PangaeaError(f"{file} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise PangaeaError(f"{file} is no text: {error.reason}") from None
         after = filled(before, lambda name, file=file: _runs(file.parent / name))  # type: ignore[misc]
         if after != before:
             save(file, after)

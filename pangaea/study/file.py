@@ -114,6 +114,8 @@ def read(path: Path, *, whole: bool = True) -> sqlite3.Connection:
 
     One of an earlier schema is shown as a copy in memory. A `whole` one has every value checked.
     """
+    if path.is_dir():
+        raise PangaeaError(f"{path} is a folder, not a study")
     if not path.is_file():
         raise PangaeaError(f"there is no study at {path}")
     _recognize(path)

@@ -3,7 +3,9 @@
 import contextlib
 import logging
 import os
+import signal
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from typing import Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
@@ -127,12 +129,13 @@ def _local(place: Place) -> Iterator[Any]:
         }
         stack.enter_context(dask_inside.without_main())
         try:
-            cluster = SpecCluster(  # type: ignore[no-untyped-call]
-                workers=specification,
-                scheduler={"cls": Scheduler, "options": quiet | listening},
-                security=security,
-                silence_logs=_SILENT,
-            )
+            with _without_ctrl_c():
+                cluster = SpecCluster(  # type: ignore[no-untyped-call]
+                    workers=specification,
+                    scheduler={"cls": Scheduler, "options": quiet | listening},
+                    security=security,
+                    silence_logs=_SILENT,
+                )
         except RuntimeError as error:
             raise PangaeaError(
                 f"the workers cannot be started: {error.__cause__ or error}"
@@ -140,6 +143,17 @@ def _local(place: Place) -> Iterator[Any]:
         stack.enter_context(cluster)
         stack.callback(dask_inside.kill_workers, cluster)
         yield cluster
+
+
+@contextlib.contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """What is started now never hears of it: the driver says what becomes of its workers."""
+    resource_tracker.ensure_running()  # it would let a thread that starts it hear again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def visible(gpus: str) -> list[str]:

@@ -91,14 +91,16 @@ def test_where_every_run_is_dropped_there_is_no_mean() -> None:
     assert evaluation.failures == 2
 
 
-def test_seconds_are_those_of_a_run() -> None:
-    evaluation = Evaluation(
-        function="relu(x)",
-        task="mnist1d",
-        goal=GOAL,
-        results=(result(1.0, seconds=1.0), result(None, seconds=4.0)),
-    )
-    assert evaluation.seconds == 2.5
+@pytest.mark.parametrize(
+    ("runs", "seconds"),
+    [([(1.0, 3.0), (1.0, 2.0), (None, 0.1)], 2.0), ([(None, 0.2), (None, 0.1)], 0.1)],
+)
+def test_seconds_are_those_of_the_quickest_run_that_ended_well(
+    runs: list[tuple[float | None, float]], seconds: float
+) -> None:
+    results = tuple(result(score, seconds=took) for score, took in runs)
+    evaluation = Evaluation(function="relu(x)", task="mnist1d", goal=GOAL, results=results)
+    assert evaluation.seconds == seconds
 
 
 def test_a_function_is_judged_on_test_data_by_seeds_of_its_own() -> None:

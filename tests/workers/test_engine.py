@@ -1,6 +1,8 @@
 """Engines: one contract for both, and what Dask's workers may do without stopping a search."""
 
 import importlib
+import signal
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -31,6 +33,12 @@ def client() -> Iterator[Any]:
         yield made
 
 
+def signals(kind: str) -> int:
+    """A mask of this process's, as Linux tells it."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"{kind}:")), 16)
+
+
 class TestInProcess(EngineContract):
     @pytest.fixture
     def make(self) -> Make:
@@ -53,6 +61,13 @@ class TestDask(EngineContract):
     def _hurry(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine, "_LOOK_SECONDS", 0.1)
         monkeypatch.setattr(engine, "_GRACE_SECONDS", 0.2)
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+    def test_a_worker_hears_no_ctrl_c_from_its_first_moment_on(self, client: Any) -> None:
+        blocked = client.run(signals, "SigBlk")
+        assert len(blocked) == 2
+        assert all(mask >> (signal.SIGINT - 1) & 1 for mask in blocked.values())
+        assert not signals("SigBlk") >> (signal.SIGINT - 1) & 1  # the driver does
 
     def test_a_job_that_kills_each_of_its_workers_is_given_up_after_three(
         self, make: Make, tmp_path: Path

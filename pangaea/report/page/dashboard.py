@@ -69,9 +69,12 @@ class Dashboard(ThreadingHTTPServer):
         except OSError as error:
             if port is not None or error.errno != errno.EADDRINUSE:
                 where = host if port is None else f"{host}:{port}"
+                taken = error.errno == errno.EADDRINUSE
+                remedy = "a host is a name or an address of this machine"
+                if taken:
+                    remedy = "choose another --port"
                 raise PangaeaError(
-                    f"cannot listen on {where}: {error.strerror}; a host is a name or an address "
-                    "of this machine"
+                    f"cannot listen on {where}: {error.strerror}; {remedy}"
                 ) from None
             super().__init__((host, 0), _Answer)
 

@@ -1,10 +1,12 @@
 """One function's curve and slope: in the terminal, or as a PNG."""
 
+import io
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pangaea.errors import PangaeaError
+from pangaea.files import save
 
 Curve = Callable[[float], float]
 
@@ -96,7 +98,6 @@ def png(path: Path, value: Curve, slope: Curve, title: str) -> None:
     axes.set_xlabel("x")
     axes.set_title(title, fontsize=11)
     axes.legend(frameon=False)
-    try:
-        figure.savefig(path, format="png")
-    except OSError as error:
-        raise PangaeaError(f"cannot write {path}: {error.strerror or error}") from error
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    save(path, picture.getvalue())
