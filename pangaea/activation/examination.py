@@ -4,7 +4,8 @@ from collections import Counter
 
 from torch import nn
 
-from pangaea.activation.observation import Example, Observation, equal
+from pangaea.activation.example import Example, equal
+from pangaea.activation.observation import Observation
 from pangaea.activation.recognition import LEFT
 from pangaea.activation.retracing import Retraced, UntraceableError
 from pangaea.activation.sites import Site, arrange, called_sites

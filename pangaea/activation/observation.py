@@ -1,15 +1,10 @@
 """One pass through a model, watched: where activations are called, and what goes in and out."""
 
-import pickle
-import random
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -21,11 +16,9 @@ from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
 )
-from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 
 from pangaea.activation.recognition import FUNCTIONS, is_activation
-from pangaea.errors import PangaeaError
 
 _CONVOLUTIONS = (F.conv1d, F.conv2d, F.conv3d)
 _TRANSPOSED = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
@@ -283,154 +276,3 @@ def tensors(value: Any) -> Iterator[Tensor]:
             yield from tensors(getattr(value, field.name, None))
     elif isinstance(value, Distribution):
         yield from tensors(vars(value))
-
-
-class Example:
-    """What a model is called with once: a tensor, a tuple of arguments or a dict of named ones."""
-
-    def __init__(self, model: nn.Module, example: Any) -> None:
-        self.model = model
-        self.args: tuple[Any, ...] = ()
-        self.kwargs: dict[str, Any] = {}
-        if isinstance(example, Mapping):
-            self.kwargs = dict(example)
-        elif isinstance(example, tuple | list):
-            self.args = tuple(example)
-        else:
-            self.args = (example,)
-
-    def outputs(self, training: bool, observation: Observation | None = None) -> list[Tensor]:
-        """Every tensor that the model returns, the model left as it was."""
-        args, kwargs = _copied(self.args), _copied(self.kwargs)
-        with untouched(self.model):
-            self.model.train(training)
-            if observation is None:
-                outputs = self.model(*args, **kwargs)
-            else:
-                with observation:
-                    outputs = self.model(*args, **kwargs)
-                observation.finish(outputs)
-            return [tensor.detach().clone() for tensor in tensors(outputs)]
-
-    def references(self) -> dict[bool, list[Tensor]]:
-        """The outputs in evaluation and in training, as far as the model can do both."""
-        results: dict[bool, list[Tensor]] = {}
-        failure = None
-        for training in (False, True):
-            try:
-                results[training] = self.outputs(training)
-            except Exception as error:
-                failure = error
-        if not results:
-            reason = " ".join(str(failure).split()) or "no reason given"
-            raise PangaeaError(
-                f"the model cannot be called with the example: {type(failure).__name__}: {reason}"
-            ) from failure
-        return results
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.detach().clone().requires_grad_(value.requires_grad)
-    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
-        return type(value)(map(_copied, value))
-    if type(value) is dict:
-        return {name: _copied(part) for name, part in value.items()}
-    return value
-
-
-class Drawn:
-    """Where the generators of Python, NumPy and torch (on the CPU) stand."""
-
-    def __init__(self) -> None:
-        self._python, self._numpy = random.getstate(), np.random.get_state(legacy=False)
-        self._torch = torch.get_rng_state()
-
-    def put_back(self) -> bool:
-        """Let them stand there again; has one of them been used since?"""
-        used = (
-            random.getstate() != self._python
-            or pickle.dumps(np.random.get_state(legacy=False)) != pickle.dumps(self._numpy)
-            or not torch.equal(torch.get_rng_state(), self._torch)
-        )
-        random.setstate(self._python)
-        np.random.set_state(self._numpy)
-        torch.set_rng_state(self._torch)
-        return used
-
-
-class Collections:
-    """What lists, dicts, sets and deques hold that modules have as attributes."""
-
-    def __init__(self, modules: Iterable[nn.Module]) -> None:
-        self._held = [
-            (name, value, _held(value))
-            for module in modules
-            for name, value in vars(module).items()
-            if isinstance(value, list | dict | set | deque) and name not in _OWN
-        ]
-
-    def put_back(self) -> set[str]:
-        """Let them hold the same again; the names of those that have changed."""
-        changed = set()
-        for name, value, before in self._held:
-            now = _held(value)
-            if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
-                continue
-            changed.add(name)
-            value.clear()
-            if isinstance(value, dict):
-                value |= dict(zip(before[::2], before[1::2], strict=True))
-            else:
-                (value.update if isinstance(value, set) else value.extend)(before)
-        return changed
-
-
-_OWN = {*vars(nn.Module())}  # the module's parts
-
-
-def _held(value: Any) -> list[Any]:
-    """A dict's keys and values in turns."""
-    return (
-        [part for pair in value.items() for part in pair] if isinstance(value, dict) else [*value]
-    )
-
-
-@contextmanager
-def untouched(model: nn.Module) -> Iterator[None]:
-    """Modes, buffers, collections and random numbers are afterwards what they were before."""
-    modes = [(module, module.training) for module in model.modules()]
-    buffers = [
-        (module, name, buffer, buffer.detach().clone())
-        for module in model.modules()
-        for name, buffer in module._buffers.items()
-        if buffer is not None and not is_lazy(buffer)
-    ]
-    theirs = (module for module in model.modules() if not isinstance(module, Probe))
-    collections, drawn = Collections(theirs), Drawn()
-    fast = torch.backends.mha.get_fastpath_enabled()
-    # Torch's fast path for encoder layers rounds otherwise than its layers do.
-    torch.backends.mha.set_fastpath_enabled(False)
-    devices = {p.device.index for p in model.parameters() if p.device.type == "cuda"}
-    try:
-        with torch.random.fork_rng([*devices]):
-            yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-        drawn.put_back()
-        collections.put_back()
-        for module, training in modes:
-            module.training = training
-        with torch.no_grad():
-            for module, name, buffer, value in buffers:
-                module._buffers[name] = buffer.copy_(value)
-
-
-def equal(before: list[Tensor], after: list[Tensor]) -> bool:
-    """Bit for bit, a NaN being a NaN; tensors without values by their shapes."""
-    return len(before) == len(after) and all(
-        a.shape == b.shape
-        and a.dtype == b.dtype
-        and (a.is_meta or bool(((a == b) | ((a != a) & (b != b))).all()))
-        for a, b in zip(before, after, strict=True)
-    )

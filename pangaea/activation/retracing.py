@@ -18,9 +18,10 @@ from torch import fx, nn
 from torch.utils.checkpoint import checkpoint
 
 from pangaea.activation.graph_calls import ActivationCall, activation_calls
-from pangaea.activation.observation import Collections, Drawn, tensors
+from pangaea.activation.observation import tensors
 from pangaea.activation.recognition import is_activation
 from pangaea.activation.subclassing import forward_source, portable, refusing, subclass
+from pangaea.activation.untouched import Collections, Drawn
 from pangaea.locating import signature
 
 PLAIN = (type(None), bool, int, float, str)

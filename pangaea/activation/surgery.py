@@ -7,8 +7,8 @@ from torch import nn
 
 from pangaea.activation.channels import channel_dim, lazy_channel_dim
 from pangaea.activation.examination import Examination
+from pangaea.activation.example import Example
 from pangaea.activation.module import Activation, FunctionLike, Scope
-from pangaea.activation.observation import Example
 from pangaea.activation.recognition import is_activation, is_squashing
 from pangaea.activation.selection import Selection, Which
 from pangaea.activation.sites import Site, arrange, held_sites
