@@ -14,7 +14,7 @@ Scores = NDArray[np.float64]  # functions by repeats; NaN for a run that was not
 CHANCE = 1.0  # percent, of a hundred classes
 DRAWS = 4000
 FEWEST = 8  # functions, below which no correlation is worth printing
-BEST = {"all": None, "the best twelve": 12, "the best eight": 8}  # of what the paper prints
+BEST = {"all": None, "the best twelve": 12, "the best eight": 8}  # by whole trainings
 CUT = (6, 15, 30, 35, 40, 45)  # epochs at which a longer run is looked at before its end
 
 
@@ -142,17 +142,18 @@ class Audit:
             )
         return found
 
-    def foretold(self, printed: Mapping[str, float]) -> dict[str, Any]:
-        """How settings rank functions as the paper's own 200 epochs do, which it prints of some."""
-        known = [i for i, name in enumerate(self.names) if name in printed]
-        means = np.array([printed[self.names[i]] for i in known])
+    def foretold(self, whole: Mapping[str, float]) -> dict[str, Any]:
+        """How settings rank functions as whole trainings do, which some of them have had."""
+        known = [i for i, name in enumerate(self.names) if name in whole]
+        means = np.array([whole[self.names[i]] for i in known])
         order = np.argsort(-means)
         return {
-            "functions": {self.names[known[i]]: printed[self.names[known[i]]] for i in order},
+            "functions": {self.names[known[i]]: whole[self.names[known[i]]] for i in order},
             "settings": {
                 setting: {
                     name: with_interval([(scores[order[:most]], means[order[:most]])])
                     for name, most in BEST.items()
+                    if most is None or most < len(known)
                 }
                 for setting in self.complete
                 for scores in [self.scores[setting][known].mean(1)]
@@ -196,9 +197,12 @@ def report(
     runs: Sequence[Mapping[str, Any]],
     names: Sequence[str],
     repeats: int,
-    printed: Mapping[str, float],
+    whole: Mapping[str, Mapping[str, float]],
 ) -> dict[str, Any]:
-    """Everything as plain data; no better half where no setting is complete."""
+    """Everything as plain data; no better half where no setting is complete.
+
+    `whole` has what functions came to when they were trained to the end, by who did.
+    """
     audit = Audit(runs, names, repeats)
     found = {
         "n": len(audit.runs),
@@ -206,7 +210,7 @@ def report(
         "reference": audit.reference,
         "settings": {setting: described(audit, setting) for setting in audit.scores},
         "all": audit.pairs(slice(None)),
-        "the paper's 200 epochs": audit.foretold(printed),
+        **{who: audit.foretold(scores) for who, scores in whole.items()},
     }
     if (reference := audit.reference) is not None:
         better = audit.better(reference)

@@ -211,6 +211,13 @@ def test_what_the_rank_audit_says_of_the_best_is_as_its_report_has_it() -> None:
             low, high = printed[name][of]["interval"]
             cells.append(f"{printed[name][of]['spearman']:.2f} ({low:.2f} to {high:.2f})")
         assert f"| {shown} | {' | '.join(cells)} |".replace("-", "−") in text
+    here = report["200 epochs here"]
+    longer, shorter = (here["settings"][name]["all"] for name in settings.values())
+    assert len(here["functions"]) == 9
+    assert f"50 epochs rank by {longer['spearman']:.2f}, 15 by {shorter['spearman']:.2f}" in flat
+    lows = [f"−{-part['interval'][0]:.1f}" for part in (longer, shorter)]
+    assert f"open from {' and '.join(lows)} to {shorter['interval'][1]:.1f}" in flat
+    assert f"to {longer['interval'][1]:.1f}." in flat
 
 
 @pytest.mark.parametrize("task", ["tabular", "tabular-2", "tabular-3"])

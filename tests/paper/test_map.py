@@ -5,9 +5,14 @@ import re
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
+from pangaea.paper import lines
 from pangaea.paper.contents import experiments
+from pangaea.paper.scales import SCALES
+from pangaea.paper.standing import standings
 from pangaea.tasks.variants import VARIANTS
 from tests.study.driving import REPOSITORY
 
@@ -97,6 +102,28 @@ def test_the_other_figures_are_those_of_their_files() -> None:
     assert f"{of('throughput.json')['candidates_per_hour']:.0f} candidates" in found(
         "throughput.json"
     )
+
+
+def test_how_our_order_agrees_with_the_papers_is_as_the_cells_say() -> None:
+    runs = lines.read(RESULTS / "paper.jsonl")
+    rows = [row for row in standings(experiments()["telling"], runs, SCALES["paper"]) if row.scores]
+    assert {row.cell.task for row in rows} == {"wrn-10-4/cifar100"}
+    here = np.array([fmean(row.scores) for row in rows])
+    paper = np.array([row.cell.printed.mean for row in rows if row.cell.printed])
+    assert len(here) == len(paper) == 13
+    assert "thirteen cells, above" in found("paper.jsonl")
+    drawn = np.random.default_rng(0).integers(13, size=(4000, 13))
+    low, high = np.percentile([spearmanr(here[i], paper[i])[0] for i in drawn], (2.5, 97.5))
+    agreed = spearmanr(here, paper)[0]
+    assert f"agree by {agreed:.2f} (Spearman; 95% {low:.2f} to {high:.2f})" in TEXT
+
+
+def test_every_difference_beyond_two_standard_errors_is_discussed() -> None:
+    table, _, discussed = TEXT.partition("Differences beyond two standard errors (‡): ")
+    apart = [line.split(" | ")[0].strip("| ") for line in table.splitlines() if "‡ |" in line]
+    assert len(apart) == 3
+    for function in apart:
+        assert function in discussed.split(" come")[0]
 
 
 def test_the_adaptation_is_that_of_the_published_runs() -> None:
