@@ -30,8 +30,8 @@ from typing import Any
 
 from embedded_statistics import Scores, compared, described
 
-from pangaea.activation.module import resolve
 from pangaea.files import replacing
+from pangaea.functions.catalog import resolve
 from pangaea.locating import settled
 from pangaea.report import findings, records
 from pangaea.study import driver

@@ -25,7 +25,6 @@ import pangaea as pg
 from pangaea.activation.module import Activation
 from pangaea.evolution.creation import initial, parameterized
 from pangaea.evolution.mutations import mutate
-from pangaea.functions.catalog import LEARNABLE
 from pangaea.functions.cost import CALL, steps
 from pangaea.functions.operators import OPERATORS
 
@@ -72,7 +71,7 @@ def seconds(function: str) -> float:
 
 def measured(before: Path, minutes: float) -> tuple[dict[str, float], int]:
     """Microseconds of each, and how often all of them were measured, then and now."""
-    texts, until = [*functions(), *LEARNABLE], time.monotonic() + 60 * minutes
+    texts, until = functions(), time.monotonic() + 60 * minutes
     known = json.loads(before.read_text()) if before.exists() else {}
     least = dict.fromkeys(texts, np.inf) | known.get("microseconds", {})
     rounds = known.get("rounds", 0)
@@ -92,9 +91,7 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("--minutes", type=float, default=10.0)
     options = parser.parse_args()
-    every, rounds = measured(options.output, options.minutes)
-    learnable = {name: round(every[name]) for name in LEARNABLE}
-    least = {text: value for text, value in every.items() if text not in LEARNABLE}
+    least, rounds = measured(options.output, options.minutes)
     micros = np.array([*least.values()])
     parts = [Counter([CALL, *steps(pg.parse(text))]) for text in least]
     names = sorted({name for part in parts for name in part})
@@ -103,7 +100,7 @@ def main() -> None:
     for k in range(10):
         out, rest = order[k::10], np.setdiff1d(order, order[k::10])
         predicted[out] = counts[out] @ fitted(counts[rest], micros[rest])
-    costs = dict(zip(names, map(round, fitted(counts, micros)), strict=True)) | learnable
+    costs = dict(zip(names, map(round, fitted(counts, micros)), strict=True))
     about = {
         "command": f"python benchmarks/operator_costs.py {options.output}",
         "rounds": rounds,
@@ -111,7 +108,7 @@ def main() -> None:
         "rank_correlation": round(float(spearmanr(predicted, micros).statistic), 3),
         "median_error": round(float(np.median(abs(predicted / micros - 1))), 3),
         "costs": costs,
-        "microseconds": {text: round(value, 1) for text, value in every.items()},
+        "microseconds": {text: round(value, 1) for text, value in least.items()},
     }
     options.output.write_text(json.dumps(about, indent=1) + "\n")
     for name, cost in sorted(costs.items(), key=lambda pair: pair[1]):

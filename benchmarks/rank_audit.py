@@ -33,7 +33,7 @@ import pangaea as pg
 from pangaea.evolution.creation import parameterized
 from pangaea.evolution.mutations import mutate
 from pangaea.evolution.strategies.thrifty import may_learn
-from pangaea.functions.catalog import LEARNABLE
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.paper import FIGURES
 from pangaea.tasks.classification import Classification
 from pangaea.training.recipes import Recipe

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from pages import ROOT, drawing
-from pangaea.activation.names import resolve
+from pangaea.functions.catalog import resolve
 from pangaea.functions.paper import FIGURES, Printed
 from pangaea.functions.parser import parse
 from pangaea.report.figures.functions import shape

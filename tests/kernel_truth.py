@@ -19,8 +19,10 @@ import pangaea as pg
 from pangaea.activation import fused, vectorized
 from pangaea.activation.operators import OPERATORS
 from pangaea.activation.program import gradients, run
+from pangaea.functions.catalog import resolve
+from pangaea.functions.learnable import LEARNABLE, Learnable, steps_of
 from pangaea.functions.operators import OPERATORS as TRUTH
-from pangaea.functions.program import Step, program
+from pangaea.functions.program import Step
 from tests.strategies import random_function
 
 
@@ -34,7 +36,7 @@ class Kernels(NamedTuple):
 TRITON = Kernels(fused.applies, fused.run)
 C = Kernels(
     vectorized.applies,
-    lambda text, x, own, shape: vectorized.run(program(pg.parse(text)), x, own, shape),
+    lambda text, x, own, shape: vectorized.run(steps_of(resolve(text)), x, own, shape),
 )
 
 RELATIVE = 1e-5
@@ -98,7 +100,7 @@ def owners(x: Tensor, parameter: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def check(
-    function: pg.Function,
+    function: pg.Function | Learnable,
     x: Tensor,
     scope: str,
     *,
@@ -124,7 +126,7 @@ def check(
 
 
 def compare(
-    function: pg.Function,
+    function: pg.Function | Learnable,
     x: Tensor,
     leaves: Sequence[Tensor],
     shape: Sequence[int],
@@ -132,7 +134,7 @@ def compare(
     got: Sequence[Tensor],
     rng: random.Random,
 ) -> int:
-    steps = program(function)
+    steps = steps_of(function)
     wide, dy = x.double().cpu(), dy.double().cpu()
     parameters = [owners(wide, p, shape) for p in leaves]
     truth, ordinary = evaluated(steps, wide, parameters, dy, lambda made: made)
@@ -170,6 +172,15 @@ def compare(
             )
         compared += int(clear.sum())
     return compared
+
+
+def check_learnable(
+    name: str, scope: str, device: str, dtype: torch.dtype, kernels: Kernels = TRITON
+) -> int:
+    """A learnable baseline on images, as channels_last has them."""
+    x = 2 * torch.randn(3, 5, 4, 6).to(device, dtype)
+    x = x.contiguous(memory_format=torch.channels_last)
+    return check(LEARNABLE[name], x, scope, rng=random.Random(0), kernels=kernels)
 
 
 def _summed(values: Tensor, shape: Sequence[int], own: torch.Size) -> Tensor:
@@ -230,7 +241,7 @@ def check_special(text: str, device: str, kernels: Kernels = TRITON) -> None:
     for dy in (torch.ones_like(x), torch.full_like(x, math.inf), torch.full_like(x, math.nan)):
         y = kernels.run(text, x, leaves, ())
         got = [y.detach(), *torch.autograd.grad(y, x, dy)]
-        steps = program(function)
+        steps = steps_of(function)
         want = [run(steps, x, leaves, ()).detach(), gradients(steps, x, leaves, (), dy)[0].detach()]
         for a, b in zip(got, want, strict=True):
             assert torch.equal(a.isnan(), b.isnan()), (text, a, b)

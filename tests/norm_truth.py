@@ -41,6 +41,9 @@ CASES = [
     Case((3, 5, 9), "max(x, alpha*tanh(x))", "layer"),
     Case((2, 3, 2, 3, 2), last=True, shortcut=True),
     Case((33, 1, 1, 1), "relu"),
+    Case((4, 16, 6, 5), "prelu", last=True, shortcut=True, dtype=torch.bfloat16),
+    Case((3, 7, 4, 4), "splash", "layer"),
+    Case((3, 7, 4, 4), "apl"),
 ]
 
 

@@ -13,8 +13,8 @@ from PIL import Image
 
 import pangaea as pg
 from pangaea.cli import main
-from pangaea.functions.catalog import LEARNABLE
 from pangaea.functions.counting import splits
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
 from pangaea.functions.paper import FIGURES
 from pangaea.functions.space import PRESETS

@@ -10,13 +10,12 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from pangaea.activation import fused, state, vectorized
-from pangaea.activation.learnable import Learnable
-from pangaea.activation.names import resolve as resolve
 from pangaea.activation.program import HALF, floating, run, tracing
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.catalog import resolve
 from pangaea.functions.expression import Function
+from pangaea.functions.learnable import Learnable, steps_of
 from pangaea.functions.operators import EXACT
-from pangaea.functions.program import program
 
 Scope = Literal["layer", "channel", "neuron"]
 SCOPES: tuple[str, ...] = get_args(Scope)
@@ -72,7 +71,7 @@ class Activation(nn.Module):
         self._initial = {**initial, **_checked_values(init or {}, initial, self.function)}
         for name in self._initial:
             setattr(self, name, _Later())
-        self._steps = program(self.function) if isinstance(self.function, Function) else ()
+        self._steps = steps_of(self.function)
         self._built = False
         # Functions such as ReLU round nothing, so they need no wider arithmetic.
         self._exact = (
@@ -82,7 +81,7 @@ class Activation(nn.Module):
         )
         # Torch's own kernels do a single operator of these as well as ours.
         alone = self._exact and len(self._steps) == 1
-        self._text = "" if alone or isinstance(self.function, Learnable) else str(self.function)
+        self._text = "" if alone else str(self.function)
         if shape is not None:
             self._build(self._parameter_shape(_checked(shape)))
         elif self.scope == "layer" or not initial:
@@ -215,9 +214,7 @@ class Activation(nn.Module):
         if self._text and self.kernels and fused.applies(x, parameters, shape):
             return fused.run(self._text, x, parameters, shape)
         wide_x = x.float() if x.dtype in HALF and not self._exact else x
-        if isinstance(self.function, Learnable):
-            y = self.function.value(wide_x, *(p.view(shape) for p in parameters))
-        elif self._text and vectorized.applies(wide_x, parameters, shape):
+        if self._text and vectorized.applies(wide_x, parameters, shape):
             y = vectorized.run(self._steps, wide_x, parameters, shape)
         else:
             y = run(self._steps, wide_x, parameters, shape)

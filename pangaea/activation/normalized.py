@@ -18,7 +18,6 @@ from pangaea.activation.kernels.launch import BACKWARD, Schedule, device_of, for
 from pangaea.activation.kernels.layout import dense
 from pangaea.activation.module import Activation
 from pangaea.activation.program import run
-from pangaea.functions.expression import Function
 
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 # Measured in the captured steps of WRN-10-4 and ResNet-v1-56 on an H200. Where there is little to
@@ -77,7 +76,7 @@ def _applies(norm: Any, activation: Any, x: Tensor, shortcut: Tensor | None) -> 
         return False
     if not norm.training and torch.is_grad_enabled():
         return False
-    if type(activation) is not Activation or not isinstance(activation.function, Function):
+    if type(activation) is not Activation:
         return False
     if _watched(norm) or _watched(activation):
         return False

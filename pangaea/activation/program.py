@@ -15,14 +15,12 @@ from torch.autograd import forward_ad
 from pangaea.activation.operators import OPERATORS, node
 from pangaea.errors import PangaeaError
 from pangaea.functions.expression import Function
-from pangaea.functions.program import Step, program
+from pangaea.functions.program import Step, Steps, program
 
 HALF = (torch.float16, torch.bfloat16)
 
 
-def run(
-    steps: tuple[Step, ...], x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]
-) -> Tensor:
+def run(steps: Steps, x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
     """The function's value; in this shape parameters broadcast against x."""
     if forward_mode():
         return _values(steps, x, [p.view(shape) for p in parameters], node)[-1]
@@ -99,7 +97,7 @@ class _Whole(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, steps: tuple[Step, ...], shape: tuple[int, ...], x: Tensor, *parameters: Tensor
+        ctx: Any, steps: Steps, shape: tuple[int, ...], x: Tensor, *parameters: Tensor
     ) -> Tensor:
         *between, result = _values(steps, x, [p.view(shape) for p in parameters], _plain)[1:]
         ctx.steps, ctx.shape, ctx.count = steps, shape, len(parameters)
@@ -118,7 +116,7 @@ class _Mapped(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        steps: tuple[Step, ...], shape: tuple[int, ...], x: Tensor, *parameters: Tensor
+        steps: Steps, shape: tuple[int, ...], x: Tensor, *parameters: Tensor
     ) -> tuple[Tensor, ...]:
         *between, result = _values(steps, x, [p.view(shape) for p in parameters], _plain)[1:]
         return tuple(v.clone() if v is x else v for v in (result, *between))

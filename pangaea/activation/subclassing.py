@@ -114,8 +114,8 @@ def _remade(kind: Any, versions: tuple[tuple[str, Names], ...]) -> nn.Module:
 @cache
 def subclass(kind: Any, source: str, names: Names) -> type[nn.Module]:
     """`kind` with another forward, under its own name; it can be copied and pickled."""
-    said = (refuse, missing, outdated, inlined)
-    scope: dict[str, Any] = {function.__name__: function for function in said}
+    refusals = (refuse, missing, outdated, inlined)
+    scope: dict[str, Any] = {function.__name__: function for function in refusals}
     for name, value in names:
         scope[name] = import_module(value.name) if isinstance(value, _Module) else value
     exec(compile(source, f"<{kind.__name__} retraced>", "exec"), scope)

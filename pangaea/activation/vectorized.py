@@ -13,7 +13,7 @@ from pangaea.activation.cpu import launch
 from pangaea.activation.cpu.library import library
 from pangaea.activation.fused import broadcasts
 from pangaea.activation.program import forward_mode, gradients, tracing
-from pangaea.functions.program import Step
+from pangaea.functions.program import Steps
 
 _PLAIN = (Tensor, nn.Parameter)
 
@@ -43,9 +43,7 @@ def _recorded() -> bool:
     return transformed or torch._C._len_torch_dispatch_stack() > 0
 
 
-def run(
-    steps: tuple[Step, ...], x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]
-) -> Tensor:
+def run(steps: Steps, x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
     """The function's value; in this shape parameters broadcast against x."""
     program = launch.program(steps)
     if not torch.is_grad_enabled():
@@ -67,7 +65,7 @@ class _Vectorized(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, *parameters = ctx.saved_tensors
         if torch.is_grad_enabled() or not plain(gradient):
-            steps: tuple[Step, ...] = ctx.program.steps
+            steps: Steps = ctx.program.steps
             return None, None, *gradients(steps, x, parameters, ctx.shape, gradient)
         needed = ctx.needs_input_grad[2], any(ctx.needs_input_grad[3:])
         to_x, to_parameters = launch.backward(

@@ -205,8 +205,8 @@ def candidate_number(text: str | None) -> int | None:
 
 def study_file(text: str, candidate: str | None) -> Path | None:
     """The study's file that a text names, if it is no function."""
-    from pangaea.activation.names import resolve
     from pangaea.errors import ParseError
+    from pangaea.functions.catalog import resolve
 
     if candidate is None:
         try:
@@ -227,7 +227,7 @@ def _is_file(text: str) -> bool:
 
 def _evaluable(text: str, parameters: dict[str, float]) -> tuple[Any, Any, Any]:
     """A function with its value and slope at these parameters."""
-    from pangaea.activation.names import resolve
+    from pangaea.functions.catalog import resolve
 
     f: Any = resolve(text)
     for name in parameters:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.functions.catalog import LEARNABLE, catalog, parse
+from pangaea.functions.catalog import catalog, parse
 from pangaea.functions.expression import Function
+from pangaea.functions.learnable import LEARNABLE
 
 if TYPE_CHECKING:
     from torch import nn
@@ -102,7 +103,7 @@ def _of_module(source: Any, layer: str | int | None) -> tuple[Function, Values |
     from torch import float64
     from torch.nn.parameter import UninitializedParameter
 
-    from pangaea.activation.learnable import Learnable
+    from pangaea.functions.learnable import Learnable
 
     if isinstance(source, Learnable):
         raise _not_an_expression(source.name)

@@ -4,13 +4,11 @@ import difflib
 import re
 from functools import cache
 
-from pangaea.errors import ParseError
+from pangaea.errors import PangaeaError, ParseError
 from pangaea.functions import parser
 from pangaea.functions.expression import Function
+from pangaea.functions.learnable import LEARNABLE, Learnable
 from pangaea.functions.paper import FIGURES
-
-# Baselines with a shape of their own, not expressions of operators: see `activation.learnable`.
-LEARNABLE = ("prelu", "apl", "pau", "splash")
 
 # Baselines as people write them in a sentence.
 _SPELLED = {
@@ -58,7 +56,7 @@ def parse(text: str) -> Function:
             return _catalog()[name]
         if name in LEARNABLE:
             what = (
-                f"{name!r}, a learnable baseline that no operators express: it is taken by its "
+                f"{name!r}, a learnable baseline, which is no expression: it is taken by its "
                 f'name, as in pangaea.Activation("{name}") and `pangaea evaluate {name}`'
             )
             raise ParseError(0, "an expression", what) from None
@@ -68,6 +66,16 @@ def parse(text: str) -> Function:
             hint = f"{error.expected} (did you mean {', '.join(near)}?)"
             raise ParseError(error.position, hint, error.found) from None
         raise
+
+
+def resolve(spec: Function | Learnable | str) -> Function | Learnable:
+    """A function from itself, its text, a catalog name or a learnable baseline's name."""
+    if isinstance(spec, Function | Learnable):
+        return spec
+    if not isinstance(spec, str):
+        raise PangaeaError(f"a function is a Function or a text, got {type(spec).__name__}")
+    name = spec.strip().lower()
+    return LEARNABLE[name] if name in LEARNABLE else parse(spec)
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -10,10 +10,9 @@ times instead of 4.
 from collections.abc import Iterator
 from functools import lru_cache
 
-from pangaea.functions.catalog import LEARNABLE
+from pangaea.functions.catalog import resolve
 from pangaea.functions.expression import Function
-from pangaea.functions.parser import parse
-from pangaea.functions.program import program
+from pangaea.functions.learnable import Learnable, steps_of
 
 CALL = "call"  # what every function costs, whatever it does
 PARAMETER = "parameter"  # a product with it, and its gradient
@@ -58,26 +57,20 @@ COSTS = {
     "erfc": 360,
     "gelu": 373,
     "elish": 378,
-    "prelu": 419,
     "pow": 1103,
-    "pau": 1936,
-    "apl": 2194,
-    "splash": 2223,
 }
 
 
-def steps(function: Function) -> Iterator[str]:
+def steps(function: Function | Learnable) -> Iterator[str]:
     """The names of what is computed; what occurs twice is computed once."""
-    for step in program(function):
+    for step in steps_of(function):
         yield PARAMETER if step.operator is None else step.operator
 
 
 @lru_cache(16_384)
 def cost(function: str) -> float:
     """Of the text of a function, or of a learnable baseline's name."""
-    if function in LEARNABLE:
-        return float(COSTS[function])
-    return float(COSTS[CALL] + sum(map(COSTS.__getitem__, steps(parse(function)))))
+    return float(COSTS[CALL] + sum(map(COSTS.__getitem__, steps(resolve(function)))))
 
 
 def relative(function: str, baseline: str) -> float:

@@ -10,8 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from pangaea.functions.catalog import LEARNABLE, parse
+from pangaea.functions.catalog import parse
 from pangaea.functions.expression import Function
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
 
 # Irrational steps keep exact values off the rounding boundaries, where the last bit would decide.

@@ -168,8 +168,9 @@ class Function:
 
     def slope(self, x: float, **parameters: float) -> float:
         """The derivative by `x` at the number `x`."""
-        factors = dict(zip(self.parameter_edges, self._values(parameters), strict=True))
-        return _slope(self.expression, (), float(x), factors)[1]
+        from pangaea.functions.program import program, value_and_slope
+
+        return value_and_slope(program(self), x, self._values(parameters))[1]
 
 
 def _short(text: str) -> str:
@@ -177,21 +178,3 @@ def _short(text: str) -> str:
 
 
 _VALUE = {name: row.value for name, row in OPERATORS.items()}
-
-
-def _slope(
-    node: Expression, path: Path, x: float, factors: Mapping[Path, float]
-) -> tuple[float, float]:
-    if node.operator == "x":
-        value, slope = x, 1.0
-    elif node.operator in CONSTANTS:
-        value, slope = OPERATORS[node.operator].value(x), 0.0
-    else:
-        inputs = [_slope(child, (*path, i), x, factors) for i, child in enumerate(node.inputs)]
-        row = OPERATORS[node.operator]
-        at = [value for value, _ in inputs]
-        value = row.value(*at)
-        # A constant input has no say, even where the operator is infinitely steep.
-        slope = sum(by * of for by, (_, of) in zip(row.slopes(*at), inputs, strict=True) if of != 0)
-    factor = factors.get(path, 1.0)
-    return factor * value, factor * slope

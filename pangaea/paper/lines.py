@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pangaea.activation.names import resolve
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import save
+from pangaea.functions.catalog import resolve
 from pangaea.study import schema
 from pangaea.study.origin import ORIGIN, source_of
 from pangaea.study.settings import SCOPES

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.functions.catalog import LEARNABLE, spelled
+from pangaea.functions.catalog import spelled
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.paper.contents import Cell, experiment, experiments
 from pangaea.paper.scales import Scale
 from pangaea.paper.scales import scale as sized

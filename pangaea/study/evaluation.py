@@ -10,8 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pangaea.activation.module import SCOPES, FunctionLike, Scope, resolve
+from pangaea.activation.module import SCOPES, FunctionLike, Scope
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.catalog import resolve
 from pangaea.study.about import versions
 from pangaea.study.driver import carried, judging, prepare
 from pangaea.study.origin import begin, commit

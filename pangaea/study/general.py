@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import pareto, top
-from pangaea.functions.catalog import LEARNABLE
 from pangaea.functions.equivalence import fingerprint
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.paper import FIGURES
 from pangaea.functions.parser import parse
 from pangaea.locating import settled

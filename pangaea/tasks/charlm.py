@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pangaea.activation.learnable import Learnable
 from pangaea.data.python_source import digest, symbols, windows
 from pangaea.functions.expression import Function
+from pangaea.functions.learnable import Learnable
 from pangaea.networks.layers import ActivationFactory
 from pangaea.networks.transformer import Transformer
 from pangaea.tasks.embedded import EmbeddedTask

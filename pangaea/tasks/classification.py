@@ -9,9 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
+from pangaea.activation.module import Activation, FunctionLike, Scope
 from pangaea.data.sets import DataSet, data_set, data_sets
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.catalog import resolve
 from pangaea.networks import network, networks, recipe_of, takes
 from pangaea.networks.choices import AS_HERE, Choices
 from pangaea.tasks.goal import Goal, maximize

@@ -10,10 +10,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from pangaea.activation.learnable import Learnable
-from pangaea.activation.module import Activation, Scope, resolve
+from pangaea.activation.module import Activation, Scope
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.catalog import resolve
 from pangaea.functions.expression import Function
+from pangaea.functions.learnable import Learnable
 from pangaea.networks.layers import ActivationFactory, Features
 from pangaea.tasks.task import PARTS, Task, Tell
 from pangaea.training.fit import AdamRecipe, Batches, Course, fit

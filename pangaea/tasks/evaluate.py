@@ -6,8 +6,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pangaea.activation.module import FunctionLike, Scope, resolve
+from pangaea.activation.module import FunctionLike, Scope
 from pangaea.errors import PangaeaError
+from pangaea.functions.catalog import resolve
 from pangaea.tasks.classification import Classification
 from pangaea.tasks.finding import task as find_task
 from pangaea.tasks.goal import Goal

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import torch
 
-from pangaea.activation.module import Activation, FunctionLike, Scope, resolve
+from pangaea.activation.module import Activation, FunctionLike, Scope
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.catalog import resolve
 from pangaea.locating import signature, user_code_error
 from pangaea.tasks.answer import take
 from pangaea.tasks.goal import Goal

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pangaea.activation.learnable import Learnable
 from pangaea.functions.expression import Function
+from pangaea.functions.learnable import Learnable
 from pangaea.networks.gain import gain
 from pangaea.networks.layers import ActivationFactory
 from pangaea.networks.mlp import mlp

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pangaea.activation.learnable import Learnable
 from pangaea.data.friedman import PROBLEMS, Rows, rows
 from pangaea.functions.expression import Function
+from pangaea.functions.learnable import Learnable
 from pangaea.networks.gain import gain
 from pangaea.networks.layers import ActivationFactory
 from pangaea.networks.mlp import mlp

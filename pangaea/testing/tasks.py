@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from pangaea.activation.module import resolve
 from pangaea.errors import PangaeaError
+from pangaea.functions.catalog import resolve
 from pangaea.study.settings import settings
 from pangaea.tasks.goal import Goal
 from pangaea.tasks.task import Task

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from pangaea.activation.module import FunctionLike, Scope, resolve
+from pangaea.activation.module import FunctionLike, Scope
 from pangaea.activation.normalized import fuse
 from pangaea.data.batches import TrainingBatches, judging_batches
 from pangaea.data.sets import DataSet
+from pangaea.functions.catalog import resolve
 from pangaea.training import start, streams
 from pangaea.training.half import HalfWeights, halve
 from pangaea.training.means import ParameterMeans

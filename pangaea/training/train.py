@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 from pangaea import system
-from pangaea.activation.module import FunctionLike, Scope, resolve
+from pangaea.activation.module import FunctionLike, Scope
 from pangaea.errors import PangaeaError, UnknownNameError
+from pangaea.functions.catalog import resolve
 from pangaea.training import checkpoint
 from pangaea.training.how import How
 from pangaea.training.recipes import Recipe

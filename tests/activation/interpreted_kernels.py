@@ -13,6 +13,8 @@ import torch
 import pangaea as pg
 from pangaea.activation import fused
 from pangaea.activation.kernels import launch
+from pangaea.activation.module import SCOPES
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import BINARY, OPERATORS
 from tests import kernel_truth as truth
 from tests.strategies import random_expression
@@ -62,6 +64,13 @@ def test_random_functions_were_compared_and_not_passed_over() -> None:
 def test_functions_of_the_catalog(name: str) -> None:
     x = truth.case_input(1, "cpu", torch.float32)
     assert truth.check(pg.catalog()[name], x, "channel", rng=random.Random(0)) > 100
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("name", LEARNABLE)
+def test_learnable_baselines(name: str, scope: str) -> None:
+    for dtype in DTYPES:
+        assert truth.check_learnable(name, scope, "cpu", dtype) > 700
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, torch.float16], ids=str)

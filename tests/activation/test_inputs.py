@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 import pangaea as pg
-from pangaea.activation.learnable import LEARNABLE
 from pangaea.errors import PangaeaError
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
 
 A = "log(sigmoid(alpha*x)) * beta*asinh(x)"

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 import pangaea as pg
 from pangaea.activation import fused
-from pangaea.activation.learnable import LEARNABLE
 from pangaea.activation.normalized import fuse
 from pangaea.errors import PangaeaError
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
 from tests.strategies import random_function
 

@@ -17,7 +17,9 @@ import pangaea as pg
 from pangaea.activation import vectorized
 from pangaea.activation.cpu import launch
 from pangaea.activation.cpu import library as building
+from pangaea.activation.module import SCOPES
 from pangaea.activation.program import run
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import BINARY, OPERATORS
 from pangaea.functions.program import program
 from tests import kernel_truth as truth
@@ -86,6 +88,12 @@ def test_owners_that_lie_far_apart(scope: str, shape: tuple[int, ...], channel_d
     x, rng = 3 * torch.randn(shape), random.Random(0)
     f = pg.parse(A)
     truth.check(f, x, scope, channel_dim=channel_dim, rng=rng, kernels=truth.C)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("name", LEARNABLE)
+def test_learnable_baselines(name: str, scope: str) -> None:
+    assert truth.check_learnable(name, scope, "cpu", torch.float32, truth.C) > 700
 
 
 @pytest.mark.parametrize("case", range(len(truth.CASES)))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import pangaea as pg
-from pangaea.activation.learnable import LEARNABLE
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
 from tests.activation import models
 

@@ -16,6 +16,8 @@ from torch import nn
 
 import pangaea as pg
 from pangaea.activation import fused
+from pangaea.activation.module import SCOPES
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import BINARY, OPERATORS
 from tests import kernel_truth as truth
 from tests.strategies import random_expression
@@ -65,6 +67,13 @@ def test_all_operators_the_whole_catalog_and_300_random_functions() -> None:
         done = list(pool.map(several, parts))
     assert [text for _, wrong in done for text in wrong] == []
     assert sum(count for count, _ in done) > 300_000
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("name", LEARNABLE)
+def test_learnable_baselines(name: str, scope: str) -> None:
+    for dtype in DTYPES:
+        assert truth.check_learnable(name, scope, "cuda", dtype) > 700
 
 
 @pytest.mark.parametrize("name", BINARY)

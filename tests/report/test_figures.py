@@ -443,7 +443,7 @@ def test_a_learnable_baseline_is_drawn_by_its_name() -> None:
     assert (value["y"][i], slope["y"][i]) == (-0.3125, 0.25)
     drawn = shape("prelu", {"alpha": 0.5})["data"]
     assert [line["y"][i] for line in drawn] == [-0.3125, 0.25, -0.625, 0.5]
-    with pytest.raises(PangaeaError, match="'prelu', a learnable baseline that no operators"):
+    with pytest.raises(PangaeaError, match="'prelu', a learnable baseline, which is no expression"):
         graph("prelu")
 
 

@@ -87,7 +87,7 @@ FOREIGN = {
         lambda path: foreign_database(path, application_id=file.APPLICATION, user_version=3),
         r"newer pangaea \(schema 3, this one knows 2\)",
     ),
-    "a folder": (lambda path: path.mkdir(), "there is no study at"),
+    "a folder": (lambda path: path.mkdir(), "is a folder, not a study"),
     "nothing": (lambda path: None, "there is no study at"),
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import pangaea as pg
-from pangaea.activation.module import resolve
+from pangaea.functions.catalog import resolve
 from pangaea.tasks.embedded import EmbeddedTask
 from pangaea.training.how import How
 from pangaea.training.result import TrainingResult

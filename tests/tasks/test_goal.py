@@ -70,7 +70,7 @@ def test_what_stands_beside_a_score_is_shown_as_it_is() -> None:
     assert loss.shown_gain(4.2e-4, 5.2e-4) == "+1.00e-4"
     assert loss.shown_gain(0.4205, 0.42) == "−0.0005"
     assert loss.shown_distance(0.4205, 0.42) == "0.0005"
-    assert accuracy.shown_mean(72.5, 0.0004) == "72.50 ± 0.00"
+    assert accuracy.shown_mean(72.5, 0.0004) == "72.50 ± 4e-4"
     assert accuracy.shown_gain(math.inf, 70.0) == "+∞"
 
 

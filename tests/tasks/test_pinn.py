@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 import pangaea as pg
-from pangaea.activation.learnable import LEARNABLE
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
 from pangaea.tasks.pinn import COUNTS, Pinn, places, solution
 

@@ -17,7 +17,7 @@ from pangaea.activation.kernels.layout import (
     ordered,
     owners,
 )
-from pangaea.functions.program import Step
+from pangaea.functions.program import Steps
 
 # Elements of a block, about. A block is one thread's, and sums of blocks are added up in order: so
 # they are the same on any number of threads.
@@ -27,7 +27,7 @@ _BLOCK = 1 << 16
 class Program:
     """A function's steps, as the kernels read them."""
 
-    def __init__(self, steps: tuple[Step, ...]) -> None:
+    def __init__(self, steps: Steps) -> None:
         kernels = library()
         assert kernels is not None
         self.steps, self.forward, self.backward = steps, kernels.forward, kernels.backward

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from pangaea.activation.kernels.layout import COLUMNS, Layout, dense, layout, ordered
 from pangaea.activation.kernels.source import source
-from pangaea.functions.parser import parse
-from pangaea.functions.program import Step, program
+from pangaea.functions.catalog import resolve
+from pangaea.functions.learnable import steps_of
+from pangaea.functions.program import Steps
 
 
 class Schedule(NamedTuple):
@@ -39,7 +40,7 @@ _LONG, _LONG_ROWS = 32, 4
 class Compiled(NamedTuple):
     """A function's steps, and Triton functions for its value and its gradients."""
 
-    steps: tuple[Step, ...]
+    steps: Steps
     value: Any
     pull: Any
 
@@ -49,14 +50,14 @@ class Compiled(NamedTuple):
 
 @functools.cache
 def form(text: str) -> Compiled:
-    """From a function's canonical text; what Triton compiles it keeps on disk."""
+    """From a function's text, as str() has it; what Triton compiles it keeps on disk."""
     import triton
     import triton.language as tl
 
     from pangaea.activation.kernels import bessel, functions, units
 
-    function = parse(text)
-    steps = program(function)
+    function = resolve(text)
+    steps = steps_of(function)
     code = source(steps, len(function.parameters))
     names: dict[str, Any] = {"__name__": __name__, "triton": triton, "tl": tl}
     names |= {"f": functions, "u": units, "bessel": bessel}

@@ -6,8 +6,7 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
-from pangaea.activation.names import resolve
-from pangaea.functions.catalog import parse
+from pangaea.functions.catalog import parse, resolve
 from pangaea.functions.expression import Function
 from pangaea.report import texts
 from pangaea.report.figures import On, figure, theme

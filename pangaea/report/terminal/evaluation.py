@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pangaea.activation.module import resolve
-from pangaea.functions.catalog import LEARNABLE
+from pangaea.functions.catalog import resolve
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.report import texts
 from pangaea.report.measures import legend, mean_or_none, probability, welch
 from pangaea.report.terminal.columns import Functions, Line

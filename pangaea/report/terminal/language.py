@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from pangaea.functions.catalog import LEARNABLE, parse
+from pangaea.functions.catalog import parse
 from pangaea.functions.counting import Split
 from pangaea.functions.expression import Expression, Function, Path
+from pangaea.functions.learnable import LEARNABLE
 from pangaea.functions.operators import OPERATORS
 from pangaea.functions.paper import Printed
 from pangaea.functions.shape import shape
