@@ -1,6 +1,7 @@
 """What an activation costs on a GPU, forwards and back: kernels, SiLU, eager and `torch.compile`.
 
     python benchmarks/activation.py [--shape 128,256,64,64] [--layout contiguous] [--json FILE]
+    python benchmarks/activation.py --only prelu apl pau splash --skip-compile
 
 Everything is measured in one run, each step captured in a CUDA graph; a ratio is to SiLU's time in
 the same precision. "special" counts an element's operations on the special-function units (2ˣ,
@@ -24,7 +25,8 @@ from pangaea.activation.kernels import launch
 from pangaea.activation.kernels import programs as kernels
 from pangaea.activation.kernels.layout import COLUMNS
 from pangaea.activation.program import run
-from pangaea.functions.program import program
+from pangaea.functions.catalog import resolve
+from pangaea.functions.learnable import Learnable, steps_of
 
 NAMES = (
     *("wrn-1", "wrn-2", "wrn-3", "resnet-v1-1", "resnet-v1-2", "resnet-v1-3"),
@@ -87,7 +89,7 @@ def measured(function: Callable[[Tensor], Tensor], leaves: list[Tensor], dy: Ten
 
 def eager(module: pg.Activation) -> Callable[[Tensor], Tensor]:
     """The same function operator by operator."""
-    steps = program(module.function)
+    steps = steps_of(module.function)
 
     def forward(x: Tensor) -> Tensor:
         parameters = list(module.parameters())
@@ -97,7 +99,7 @@ def eager(module: pg.Activation) -> Callable[[Tensor], Tensor]:
     return forward
 
 
-def special_functions(function: pg.Function) -> float:
+def special_functions(function: pg.Function | Learnable) -> float:
     """Operations of an element on the special-function units in the two kernels last compiled."""
     total = 0.0
     made = launch.form(str(function))
@@ -111,7 +113,7 @@ def special_functions(function: pg.Function) -> float:
 
 
 def row(name: str, x: Tensor, dy: Tensor, silu: list[float], compiled: bool) -> dict[str, object]:
-    function = pg.catalog()[name] if name in pg.catalog() else pg.parse(OTHERS[name])
+    function = resolve(OTHERS.get(name, name))
     module = pg.Activation(function, shape=tuple(x.shape[1:])).cuda()
     leaves = [x, *module.parameters()]
     started = time.perf_counter()
@@ -123,7 +125,7 @@ def row(name: str, x: Tensor, dy: Tensor, silu: list[float], compiled: bool) -> 
     rate = torch.cuda.get_device_properties(0).multi_processor_count * UNITS * CLOCK
     result: dict[str, object] = {
         "function": name,
-        "nodes": function.nodes,
+        "nodes": len(steps_of(function)) if isinstance(function, Learnable) else function.nodes,
         "seconds to first step": seconds,
         "microseconds": ours[0],
         "ratio": ours[0] / silu[0],

@@ -101,11 +101,16 @@ def test_nothing_that_is_written_takes_the_place_of_a_study(
     assert study.read_bytes() == before
 
 
+def test_a_learnable_baseline_is_taken_along_with_where_it_starts() -> None:
+    source = run("export", "prelu", "--to", "numpy").stdout
+    assert "def prelu(x, alpha=0.25):" in source
+    assert "alpha=0.5" in run("export", "prelu", "--to", "numpy", "--alpha", "0.5").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("wrn-1", "--to", "pytorch"), "did you mean torch"),
-        (("splash", "--to", "torch"), "learnable baseline"),
         (("relu", "--to", "c", "--alpha", "2"), "has no parameters"),
         (("wrn-1", "--to", "c", "--name", "a b"), "a name has letters"),
         (("wrn-1", "--to", "c", "-o", "/dev/null/f.h"), "cannot write /dev/null/f.h"),

@@ -14,7 +14,7 @@ from pangaea.activation.program import HALF, floating, run, tracing
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.catalog import resolve
 from pangaea.functions.expression import Function
-from pangaea.functions.learnable import Learnable, steps_of
+from pangaea.functions.learnable import Learnable, initial, steps_of
 from pangaea.functions.operators import EXACT
 
 Scope = Literal["layer", "channel", "neuron"]
@@ -57,18 +57,14 @@ class Activation(nn.Module):
     ) -> None:
         super().__init__()
         self.function = resolve(function)
-        if isinstance(self.function, Learnable):
-            initial: Mapping[str, float] = self.function.initial
-            default = self.function.scope
-        else:
-            initial = dict.fromkeys(self.function.parameters, 1.0)
-            default = "channel"
-        self.scope = default if scope is None else scope
+        starts = initial(self.function)
+        usual = self.function.scope if isinstance(self.function, Learnable) else "channel"
+        self.scope = usual if scope is None else scope
         if self.scope not in SCOPES:
             raise UnknownNameError("scope", str(scope), SCOPES)
         self._guessed = channel_dim is None
         self.channel_dim = 1 if channel_dim is None else _checked_dim(channel_dim)
-        self._initial = {**initial, **_checked_values(init or {}, initial, self.function)}
+        self._initial = {**starts, **_checked_values(init or {}, starts, self.function)}
         for name in self._initial:
             setattr(self, name, _Later())
         self._steps = steps_of(self.function)
@@ -76,7 +72,7 @@ class Activation(nn.Module):
         # Functions such as ReLU round nothing, so they need no wider arithmetic.
         self._exact = (
             isinstance(self.function, Function)
-            and not initial
+            and not starts
             and all(n.operator in EXACT for _, n in self.function.expression.walk() if n.inputs)
         )
         # Torch's own kernels do a single operator of these as well as ours.
@@ -84,7 +80,7 @@ class Activation(nn.Module):
         self._text = "" if alone else str(self.function)
         if shape is not None:
             self._build(self._parameter_shape(_checked(shape)))
-        elif self.scope == "layer" or not initial:
+        elif self.scope == "layer" or not starts:
             self._build(())
 
     @property

@@ -10,7 +10,7 @@ from torch.nn.parameter import UninitializedParameter
 from pangaea.activation import state
 from pangaea.activation.module import Activation, Scope
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.functions.parser import parse
+from pangaea.functions.catalog import resolve
 
 # Of one network, 100 KB in a study; WRN-10-4 has 3,600 with three parameters for each channel.
 _MOST_NUMBERS = 10_000
@@ -74,7 +74,7 @@ def of_state(weights: Mapping[str, Any], layer: str | int | None = None) -> Acti
     prefix = f"{name}." if f"{name}." in functions else name
     function, channel_dim = functions[prefix]
     try:
-        values = {p: weights[prefix + p].detach() for p in parse(function).parameters}
+        values = {p: weights[prefix + p].detach() for p in resolve(function).parameters}
     except (AttributeError, KeyError) as error:
         raise PangaeaError(f"the state of {name} is not whole: {error} is missing") from None
     dimensions = max((value.ndim for value in values.values()), default=0)
@@ -86,9 +86,9 @@ def of_state(weights: Mapping[str, Any], layer: str | int | None = None) -> Acti
 
 def _is_function(text: str) -> bool:
     try:
-        return bool(parse(text))
+        return bool(resolve(text))
     except PangaeaError:
-        return False  # of somebody else's module, or a learnable baseline
+        return False  # of somebody else's module
 
 
 def _selected(names: Sequence[str], layer: str | int | None) -> str:

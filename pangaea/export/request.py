@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pangaea.errors import PangaeaError, UnknownNameError
-from pangaea.functions.catalog import catalog, parse
+from pangaea.functions.catalog import catalog, resolve
 from pangaea.functions.expression import Function
-from pangaea.functions.learnable import LEARNABLE
+from pangaea.functions.learnable import Learnable, initial
 
 if TYPE_CHECKING:
     from torch import nn
@@ -37,26 +37,31 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    function: Function
+    function: Function | Learnable
     name: str  # small letters, _ between words
     values: Values
     given: bool = False  # are the values somebody's, or where training starts?
 
     def identifier(self, reserved: Collection[str] = ()) -> str:
         """A name for a function, not one of those that the text around it uses."""
-        taken = keyword.iskeyword(self.name) or self.name in {*reserved, *_ARGUMENTS}
+        arguments = "x", *self.function.parameters
+        taken = keyword.iskeyword(self.name) or self.name in {*reserved, *arguments}
         return f"{self.name}_activation" if taken else self.name
 
     def class_name(self, reserved: Collection[str] = ()) -> str:
         name = "".join(word.capitalize() for word in self.name.split("_"))
         return f"{name}Activation" if name in reserved else name
 
-
-_ARGUMENTS = ("x", "alpha", "beta", "gamma")
+    @property
+    def scope(self) -> str:
+        """That of the values, or the usual one."""
+        if self.values.shape:
+            return "channel" if len(self.values.shape) == 1 else "neuron"
+        return self.function.scope if isinstance(self.function, Learnable) else "channel"
 
 
 def request(
-    function: "Function | Activation | nn.Module | Mapping[str, Any] | str",
+    function: "Function | Learnable | Activation | nn.Module | Mapping[str, Any] | str",
     parameters: Mapping[str, Any] | None,
     name: str | None,
     layer: str | int | None = None,
@@ -66,19 +71,16 @@ def request(
             f"a name has letters, digits and _ and starts with a letter, got {name!r}"
         )
     trained = None
-    if layer is not None and isinstance(function, str | Function):
+    if layer is not None and isinstance(function, str | Function | Learnable):
         raise PangaeaError(
             f"{function} has no layers: one is of a model, its state dict or a study"
         )
-    if isinstance(function, str):
-        if function.strip().lower() in LEARNABLE:
-            raise _not_an_expression(function.strip().lower())
-        resolved = parse(function)
-    elif isinstance(function, Function):
-        resolved = function
+    resolved: Function | Learnable
+    if isinstance(function, str | Function | Learnable):
+        resolved = resolve(function)
     else:
         resolved, trained = _of_module(function, layer)
-    values = trained or Values(dict.fromkeys(resolved.parameters, 1.0))
+    values = trained or Values(initial(resolved))
     if parameters:
         values = _given(resolved, values, parameters)
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name or _catalog_name(resolved))
@@ -86,30 +88,19 @@ def request(
     return Request(resolved, words, values, given=trained is not None or bool(parameters))
 
 
-def _catalog_name(function: Function) -> str:
+def _catalog_name(function: Function | Learnable) -> str:
+    if isinstance(function, Learnable):
+        return function.name
     names = (name for name, known in catalog().items() if known == function)
     return next(names, "activation")
 
 
-def _not_an_expression(name: str) -> PangaeaError:
-    return PangaeaError(
-        f"{name} is a learnable baseline, not an expression of operators: only expressions are "
-        "exported; pg.Activation has it in PyTorch"
-    )
-
-
-def _of_module(source: Any, layer: str | int | None) -> tuple[Function, Values | None]:
+def _of_module(source: Any, layer: str | int | None) -> tuple[Function | Learnable, Values | None]:
     """The function of an `Activation`, and its values as they are now."""
     from torch import float64
     from torch.nn.parameter import UninitializedParameter
 
-    from pangaea.functions.learnable import Learnable
-
-    if isinstance(source, Learnable):
-        raise _not_an_expression(source.name)
     module = _activation(source, layer)
-    if isinstance(module.function, Learnable):
-        raise _not_an_expression(module.function.name)
     tensors = {name: getattr(module, name) for name in module.parameter_names}
     if not tensors:
         return module.function, None
@@ -147,7 +138,7 @@ def _activation(source: Any, layer: str | int | None) -> "Activation":
     )
 
 
-def _given(function: Function, start: Values, parameters: Mapping[str, Any]) -> Values:
+def _given(function: Function | Learnable, start: Values, parameters: Mapping[str, Any]) -> Values:
     shapes = {}
     numbers: dict[str, float | list[float]] = dict(start.numbers)
     for name, value in parameters.items():

@@ -5,6 +5,7 @@ They are steps over the operators, as functions are, so whatever runs those runs
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 from pangaea.errors import UnknownNameError
 from pangaea.functions.expression import Function
@@ -55,6 +56,13 @@ class Learnable:
             if name not in self.initial:
                 raise UnknownNameError(f"parameter of {self}", name, self.initial)
         return [*{**self.initial, **parameters}.values()]
+
+
+def initial(function: Function | Learnable) -> dict[str, float]:
+    """Where the parameters start: a function's at one."""
+    if isinstance(function, Learnable):
+        return dict(function.initial)
+    return dict.fromkeys(function.parameters, 1.0)
 
 
 def steps_of(function: Function | Learnable) -> Steps:
@@ -125,13 +133,11 @@ def _splash() -> Steps:
     to = _Writer()
     one = to("one", X)
     two = to("add", one, one)
-    hinges = (to("zero", X), one, two, to("add", two, to("reciprocal", two)))
-    minus, total = to("negative", X), 0
-    for s, hinge in enumerate(hinges):
-        up = to.scaled(to("relu", to("sub", X, hinge)), s)
-        down = to.scaled(to("relu", to("sub", minus, hinge)), len(hinges) + s)
-        both = to("add", up, down)
-        total = to("add", total, both) if s else both
+    hinges = (one, two, to("add", two, to("reciprocal", two)))  # and 0, the first
+    sides = (X, to("negative", X))
+    parts = [part for side in sides for part in (side, *(to("sub", side, h) for h in hinges))]
+    scaled = [to.scaled(to("relu", part), k) for k, part in enumerate(parts)]
+    reduce(lambda total, part: to("add", total, part), scaled)
     return (*to.steps,)
 
 

@@ -10,6 +10,8 @@ import torch
 import pangaea as pg
 from pangaea.errors import PangaeaError
 from pangaea.export import destinations
+from pangaea.functions.learnable import LEARNABLE
+from pangaea.functions.operators import OPERATORS
 from tests.export.truth import SCOPES, execute, trained
 
 TEXTS = [target for target in destinations() if target != "onnx"]
@@ -136,12 +138,43 @@ def test_values_per_channel_stand_in_the_source() -> None:
     assert "wrn_1_alpha[] = {0.9, 1.1, 1.2}" in str(pg.export("wrn-1", "c", parameters=values))
 
 
+@pytest.mark.parametrize("name", LEARNABLE)
+@pytest.mark.parametrize("source", [lambda m: m, lambda m: m.state_dict()], ids=["module", "state"])
+def test_a_trained_learnable_baseline_keeps_its_values(name: str, source: Any) -> None:
+    module = trained(name, "channel")
+    x = torch.randn(4, 6, 3)
+    copy = execute(pg.export(source(module), to="torch", name="mine"))["Mine"]()
+    torch.testing.assert_close(copy(x), module(x))
+
+
+def test_values_of_a_learnable_baseline_stand_in_its_formula() -> None:
+    values = {"up1": 0.5, "down4": 2.0}
+    text = str(pg.export("splash", to="latex", parameters=values))
+    assert r"a_1^+ = 0.5, \; a_2^+ = 0" in text
+    assert r"a_4^- = 2" in text
+    assert r"\alpha = 0.25" in str(pg.export("prelu", "latex", parameters={"alpha": 0.25}))
+    assert "b_7 = 2" in str(pg.export(pg.Activation("apl", "layer"), "latex"))
+
+
+def test_a_learnable_baseline_as_data_is_its_steps() -> None:
+    data = json.loads(pg.export("prelu", to="json", parameters={"alpha": 0.5}))
+    assert "tree" not in data
+    for x in (-1.5, 0.0, 2.0):
+        values = [x]
+        for step in data["steps"]:
+            inputs = [values[i] for i in step["inputs"]]
+            if "times" in step:
+                values.append(inputs[0] * data["parameters"][step["times"]])
+            else:
+                row = OPERATORS[step["operator"]]
+                values.append(row.value(*inputs))
+        assert values[-1] == LEARNABLE["prelu"](x, alpha=0.5)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("wrn-1", "kears"), "did you mean keras"),
-        (("prelu", "torch"), "learnable baseline"),
-        ((pg.Activation("pau"), "torch"), "learnable baseline"),
         ((torch.nn.ReLU(), "torch"), "there is no Activation in it"),
         ((3, "torch"), "got int"),
     ],

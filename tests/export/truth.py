@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import pangaea as pg
+from pangaea.functions.learnable import LEARNABLE, Learnable
 from pangaea.functions.operators import BINARY, OPERATORS
 
 UNARY_NAMES = [name for name, row in OPERATORS.items() if row.arity == 1]
@@ -112,7 +113,9 @@ def check_binary(
         np.testing.assert_allclose(np.asarray(slope, np.float64)[kept], by[kept], **limits)
 
 
-def check_function(function: pg.Function, evaluate: Evaluate, dtype: type = np.float64) -> None:
+def check_function(
+    function: pg.Function | Learnable, evaluate: Evaluate, dtype: type = np.float64
+) -> None:
     """A whole function beside our own module: its value, and its slopes by all it takes."""
     x = np.linspace(-4, 4, 58)  # without 0, where many have a kink
     rng = np.random.default_rng(0)
@@ -150,8 +153,9 @@ def trained(
     return module
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, pg.Function | Learnable] = {
     **pg.catalog(),
+    **LEARNABLE,
     "twice": pg.parse("tanh(sinh(x)) * sinh(x) - beta*(sinh(x)/cosh(gamma*x))"),
     "constant": pg.parse("alpha*one(x)"),
     "input": pg.parse("x"),

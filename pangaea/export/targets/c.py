@@ -4,8 +4,8 @@ import re
 
 from pangaea.export.request import Request
 from pangaea.export.writing import SIGNS, calls, expression, gradients, used, wrapped
+from pangaea.functions.learnable import steps_of
 from pangaea.functions.operators import ATOM, Notation
-from pangaea.functions.program import program
 
 OPERATORS: dict[str, Notation] = {
     **SIGNS,
@@ -214,14 +214,14 @@ def export(request: Request) -> str:
     function, name = request.function, request.identifier(_RESERVED)
     names = ("x", *function.parameters)
     arguments = ", ".join(f"double {of}" for of in names)
-    steps = program(function)
+    steps = steps_of(function)
     shared, result = expression(steps, OPERATORS, function.parameters)
     value = [*(f"const double {local} = {text};" for local, text in shared), f"return {result};"]
     lines, slopes = gradients(steps, OPERATORS, SLOPES, function.parameters)
     pull = [f"const double {local} = {text};" for local, text in lines]
     pull += [f"gradient[{i}] = {text};" for i, text in enumerate(slopes)]
     text = (
-        f"// {function.readable()}\n"
+        "// FORMULA\n"
         f"static inline double NAME({arguments}) {{\n{_body(value, names)}}}\n\n"
         f"// The derivatives by {', '.join(names)}.\n"
         f"static inline void NAME_gradient({arguments}, double gradient[{len(names)}]) {{\n"
@@ -233,7 +233,8 @@ def export(request: Request) -> str:
         text = re.sub(rf"\b{helper}\(", f"NAME_{helper}(", text)
     guard = f"{name.upper()}_H"
     head = f"#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n\n"
-    return head + text.replace("NAME", name) + "\n#endif\n"
+    text = text.replace("NAME", name).replace("FORMULA", function.readable())
+    return f"{head}{text}\n#endif\n"
 
 
 def _body(lines: list[str], arguments: tuple[str, ...]) -> str:

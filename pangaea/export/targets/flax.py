@@ -32,7 +32,6 @@ class {title}(nn.Module):
 
 def export(request: Request) -> str:
     values = request.values
-    scope = "channel" if len(values.shape) < 2 else "neuron"
     lines = []
     for parameter, number in values.numbers.items():
         start = f"nn.initializers.constant({number!r})"
@@ -42,7 +41,7 @@ def export(request: Request) -> str:
     module = (_MODULE if values.numbers else _BARE).format(
         title=request.class_name(),
         formula=request.function.readable(),
-        scope=scope,
+        scope=request.scope,
         lines="\n".join(lines),
         name=jax.function_name(request),
         arguments=", ".join(values.numbers),

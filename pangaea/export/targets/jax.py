@@ -12,8 +12,8 @@ from pangaea.export.writing import (
     python_source,
     used,
 )
+from pangaea.functions.learnable import steps_of
 from pangaea.functions.operators import ATOM, POWER, Notation
-from pangaea.functions.program import program
 
 OPERATORS: dict[str, Notation] = {
     **SIGNS,
@@ -75,7 +75,7 @@ def source(request: Request, imports: str, *parts: str) -> str:
     """The function, and what a module adds to it."""
     function, values = request.function, request.values
     name = function_name(request)
-    shared, result = expression(program(function), OPERATORS, function.parameters)
+    shared, result = expression(steps_of(function), OPERATORS, function.parameters)
     head = f"{name}({python_arguments(values)})"
     value = python_function(head, function.readable(), shared, result)
     needed = used(value, DEFINITIONS)

@@ -13,8 +13,8 @@ from pangaea.export.writing import (
     used,
     wrapped,
 )
+from pangaea.functions.learnable import steps_of
 from pangaea.functions.operators import ATOM, POWER, SUM, Notation
-from pangaea.functions.program import program
 
 OPERATORS: dict[str, Notation] = {
     **SIGNS,
@@ -140,7 +140,7 @@ class {title}(keras.layers.Layer):
 def export(request: Request) -> str:
     function, values = request.function, request.values
     name = request.identifier({*DEFINITIONS, "keras", "ops"})
-    shared, result = expression(program(function), OPERATORS, function.parameters)
+    shared, result = expression(steps_of(function), OPERATORS, function.parameters)
     arguments = ", ".join(("x", *function.parameters))
     value = python_function(f"{name}({arguments})", function.readable(), shared, result)
     needed = used(value, DEFINITIONS)
@@ -152,7 +152,7 @@ def export(request: Request) -> str:
     layer = (_LAYER if values.numbers else _BARE).format(
         title=request.class_name(),
         formula=function.readable(),
-        scope="channel" if len(values.shape) < 2 else "neuron",
+        scope=request.scope,
         lines="\n".join(map(_weight, values.numbers.items())),
         name=name,
         arguments=", ".join(f"self.{parameter}" for parameter in values.numbers),

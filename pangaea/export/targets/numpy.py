@@ -15,8 +15,8 @@ from pangaea.export.writing import (
     python_source,
     used,
 )
+from pangaea.functions.learnable import steps_of
 from pangaea.functions.operators import ATOM, POWER, Notation
-from pangaea.functions.program import program
 
 OPERATORS: dict[str, Notation] = {
     **SIGNS,
@@ -281,7 +281,7 @@ def export(request: Request) -> str:
     function, values = request.function, request.values
     name = request.identifier({*DEFINITIONS, "np", "math", "abs"})
     arguments = python_arguments(values)
-    steps = program(function)
+    steps = steps_of(function)
     shared, result = expression(steps, OPERATORS, function.parameters)
     value = python_function(f"{name}({arguments})", function.readable(), shared, result)
     lines, slopes = gradients(steps, OPERATORS, SLOPES, function.parameters)

@@ -6,7 +6,7 @@ from typing import Any
 from pangaea.errors import PangaeaError
 from pangaea.export import fits
 from pangaea.export.request import Request, Values
-from pangaea.functions.program import program
+from pangaea.functions.learnable import steps_of
 from pangaea.functions.scalar import GELU_CUBIC, GELU_SCALE, SELU_ALPHA, SELU_SCALE
 
 OPSET = 18  # the first with Mish; onnxruntime 1.14 and later know it
@@ -160,7 +160,7 @@ def export(request: Request) -> bytes:
     graph = Graph(onnx)
     parameters = _parameters(graph, values)
     names = ["x"]
-    for step in program(function):
+    for step in steps_of(function):
         inputs = [names[i] for i in step.inputs]
         if step.operator is None:
             names.append(graph.node("Mul", inputs[0], parameters[step.parameter]))

@@ -4,8 +4,8 @@ import re
 
 from pangaea.export.request import Request
 from pangaea.export.writing import SIGNS, calls, expression, python_source, used
+from pangaea.functions.learnable import steps_of
 from pangaea.functions.operators import ATOM, POWER, SUM, Notation
-from pangaea.functions.program import program
 
 OPERATORS: dict[str, Notation] = {
     **SIGNS,
@@ -83,7 +83,7 @@ _IMPORTED = re.findall(
 def export(request: Request) -> str:
     function = request.function
     names = " ".join(("x", *function.parameters))
-    shared, result = expression(program(function), OPERATORS, function.parameters)
+    shared, result = expression(steps_of(function), OPERATORS, function.parameters)
     left = names.replace(" ", ", ")
     lines = [f'{left} = symbols("{names}", real=True)']
     lines += [f"{local} = {text}" for local, text in shared] + [f"expression = {result}"]

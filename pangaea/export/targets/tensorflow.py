@@ -10,8 +10,8 @@ from pangaea.export.writing import (
     python_source,
     used,
 )
+from pangaea.functions.learnable import steps_of
 from pangaea.functions.operators import ATOM, POWER, SUM, Notation
-from pangaea.functions.program import program
 
 OPERATORS: dict[str, Notation] = {
     **SIGNS,
@@ -111,7 +111,7 @@ class {title}(tf.Module):
 def export(request: Request) -> str:
     function, values = request.function, request.values
     name = request.identifier({*DEFINITIONS, "tf"})
-    shared, result = expression(program(function), OPERATORS, function.parameters)
+    shared, result = expression(steps_of(function), OPERATORS, function.parameters)
     arguments = ", ".join(("x", *function.parameters))
     value = python_function(f"{name}({arguments})", function.readable(), shared, result)
     lines = []

@@ -11,8 +11,8 @@ from pangaea.export.writing import (
     python_source,
     used,
 )
+from pangaea.functions.learnable import steps_of
 from pangaea.functions.operators import ATOM, POWER, SUM, Notation
-from pangaea.functions.program import program
 
 OPERATORS: dict[str, Notation] = {
     **SIGNS,
@@ -71,7 +71,7 @@ def export(request: Request) -> str:
     function, values = request.function, request.values
     name = request.identifier({*DEFINITIONS, "torch", "nn", "F"})
     arguments = ", ".join(("x", *function.parameters))
-    shared, result = expression(program(function), OPERATORS, function.parameters)
+    shared, result = expression(steps_of(function), OPERATORS, function.parameters)
     value = python_function(f"{name}({arguments})", function.readable(), shared, result)
     needed = used(value, DEFINITIONS)
     head = [f'"""{function.readable()}"""\n', "import torch"]
