@@ -14,7 +14,7 @@ from pangaea.activation.program import HALF, floating, run, tracing
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.catalog import resolve
 from pangaea.functions.expression import Function
-from pangaea.functions.learnable import Learnable, initial, steps_of
+from pangaea.functions.learnable import Learnable, initial, steps_of, usual_scope
 from pangaea.functions.operators import EXACT
 
 Scope = Literal["layer", "channel", "neuron"]
@@ -58,8 +58,7 @@ class Activation(nn.Module):
         super().__init__()
         self.function = resolve(function)
         starts = initial(self.function)
-        usual = self.function.scope if isinstance(self.function, Learnable) else "channel"
-        self.scope = usual if scope is None else scope
+        self.scope = usual_scope(self.function) if scope is None else scope
         if self.scope not in SCOPES:
             raise UnknownNameError("scope", str(scope), SCOPES)
         self._guessed = channel_dim is None

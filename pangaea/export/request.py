@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.functions.catalog import catalog, resolve
 from pangaea.functions.expression import Function
-from pangaea.functions.learnable import Learnable, initial
+from pangaea.functions.learnable import Learnable, initial, usual_scope
 
 if TYPE_CHECKING:
     from torch import nn
@@ -57,7 +57,7 @@ class Request:
         """That of the values, or the usual one."""
         if self.values.shape:
             return "channel" if len(self.values.shape) == 1 else "neuron"
-        return self.function.scope if isinstance(self.function, Learnable) else "channel"
+        return usual_scope(self.function)
 
 
 def request(

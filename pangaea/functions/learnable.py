@@ -65,6 +65,11 @@ def initial(function: Function | Learnable) -> dict[str, float]:
     return dict.fromkeys(function.parameters, 1.0)
 
 
+def usual_scope(function: Function | Learnable) -> str:
+    """What shares a parameter's value if nobody says otherwise, as in the paper."""
+    return function.scope if isinstance(function, Learnable) else "channel"
+
+
 def steps_of(function: Function | Learnable) -> Steps:
     """What computes either of them."""
     return function.steps if isinstance(function, Learnable) else program(function)
@@ -94,51 +99,51 @@ PAU_DENOMINATOR = (1.14201226, 4.39322834, 0.87154450, 0.34720652)
 
 
 def _prelu() -> Steps:
-    to = _Writer()
-    zero = to("zero", X)
+    write = _Writer()
+    zero = write("zero", X)
     # Where x is 0 the slope is 1: of equals the first input has it all.
-    to("add", to("max", X, zero), to.scaled(to("min", zero, X), 0))
-    return (*to.steps,)
+    write("add", write("max", X, zero), write.scaled(write("min", zero, X), 0))
+    return (*write.steps,)
 
 
 def _apl() -> Steps:
-    to = _Writer()
-    total, one = to("relu", X), to("one", X)
+    write = _Writer()
+    total, one = write("relu", X), write("one", X)
     for s in range(HINGES):
-        hinge = to.scaled(one, HINGES + s)
-        part = to("relu", to("sub", hinge, X))
-        total = to("add", total, to.scaled(part, s))
-    return (*to.steps,)
+        hinge = write.scaled(one, HINGES + s)
+        part = write("relu", write("sub", hinge, X))
+        total = write("add", total, write.scaled(part, s))
+    return (*write.steps,)
 
 
 def _pau() -> Steps:
-    to = _Writer()
-    one = to("one", X)
+    write = _Writer()
+    one = write("one", X)
 
     def polynomial(parameters: range) -> int:
         *lower, last = parameters
-        total = to.scaled(one, last)
+        total = write.scaled(one, last)
         for k in reversed(lower):
-            total = to("add", to("mul", total, X), to.scaled(one, k))
+            total = write("add", write("mul", total, X), write.scaled(one, k))
         return total
 
     degree = len(PAU_NUMERATOR)
     numerator = polynomial(range(degree))
-    below = to("mul", X, polynomial(range(degree, degree + len(PAU_DENOMINATOR))))
-    to("div", numerator, to("add", one, to("abs", below)))
-    return (*to.steps,)
+    below = write("mul", X, polynomial(range(degree, degree + len(PAU_DENOMINATOR))))
+    write("div", numerator, write("add", one, write("abs", below)))
+    return (*write.steps,)
 
 
 def _splash() -> Steps:
-    to = _Writer()
-    one = to("one", X)
-    two = to("add", one, one)
-    hinges = (one, two, to("add", two, to("reciprocal", two)))  # and 0, the first
-    sides = (X, to("negative", X))
-    parts = [part for side in sides for part in (side, *(to("sub", side, h) for h in hinges))]
-    scaled = [to.scaled(to("relu", part), k) for k, part in enumerate(parts)]
-    reduce(lambda total, part: to("add", total, part), scaled)
-    return (*to.steps,)
+    write = _Writer()
+    one = write("one", X)
+    two = write("add", one, one)
+    hinges = (one, two, write("add", two, write("reciprocal", two)))  # and 0, the first
+    sides = (X, write("negative", X))
+    parts = [part for side in sides for part in (side, *(write("sub", side, h) for h in hinges))]
+    scaled = [write.scaled(write("relu", part), k) for k, part in enumerate(parts)]
+    reduce(lambda total, part: write("add", total, part), scaled)
+    return (*write.steps,)
 
 
 LEARNABLE = {
