@@ -117,8 +117,10 @@ def _laid(tensor: Tensor, plan: Plan) -> Tensor:
 
 def _values(
     plan: Plan, x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]
-) -> list[Tensor]:
-    return [ordered(p, x, shape) if plan.moved else p.contiguous() for p in parameters]
+) -> tuple[Tensor, ...]:
+    return (
+        ordered(parameters, x, shape) if plan.moved else tuple(p.contiguous() for p in parameters)
+    )
 
 
 def _tail(plan: Plan, x: Tensor, values: Sequence[Tensor]) -> tuple[object, ...]:

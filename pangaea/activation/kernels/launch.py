@@ -124,7 +124,7 @@ def forward(x: Tensor, parameters: Sequence[Tensor], function: str, shape: Seque
         kernels.forward[planned.at.tiles * planned.groups,](
             x,
             y,
-            tuple(ordered(p, x, shape) for p in parameters),
+            ordered(parameters, x, shape),
             *planned.sizes,
             VALUE=form(function).value,
             **planned.constants,
@@ -155,7 +155,7 @@ def backward(
             gradient,
             to_x,
             partial,
-            tuple(ordered(p, x, shape) for p in parameters),
+            ordered(parameters, x, shape),
             *planned.sizes,
             PULL=form(function).pull,
             TO_X=needed[0],

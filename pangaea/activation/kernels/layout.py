@@ -81,17 +81,19 @@ def dense(tensor: Tensor, x: Tensor, shape: Sequence[int]) -> Tensor:
     return tensor.contiguous(memory_format=memory_format(x, shape))
 
 
-def ordered(parameter: Tensor, x: Tensor, shape: Sequence[int]) -> Tensor:
-    """A parameter's values in the order in which the elements that they belong to lie."""
-    if channels_move(x, shape):
-        parameter = parameter.view(*shape).movedim(0, -1)
-    return parameter.contiguous()
+def ordered(parameters: Sequence[Tensor], x: Tensor, shape: Sequence[int]) -> tuple[Tensor, ...]:
+    """Each one's values in the order in which the elements that they belong to lie."""
+    if not parameters or not channels_move(x, shape):
+        return tuple(p.contiguous() for p in parameters)
+    # Together: one by one, APL's fourteen would be as many kernels.
+    rows = torch.stack([*parameters]) if len(parameters) > 1 else parameters[0].unsqueeze(0)
+    return rows.view(len(parameters), *shape).movedim(1, -1).contiguous().unbind()
 
 
 def restored(gradients: Tensor, x: Tensor, shape: Sequence[int]) -> Tensor:
     """Gradients of ordered parameters, a row for each, in the parameters' own order."""
     if channels_move(x, shape):
-        return gradients.view(-1, *shape[1:], shape[0]).movedim(-1, 1)
+        return gradients.view(-1, *shape[1:], shape[0]).movedim(-1, 1).contiguous()
     return gradients
 
 
