@@ -175,7 +175,9 @@ def report(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def command(rows: Sequence[Mapping[str, Any]]) -> str:
     """What makes such searches again."""
     arms = list(dict.fromkeys(row["arm"] for row in rows))
-    words = ["--task", rows[0]["task"], "--searches", str(1 + max(row["search"] for row in rows))]
+    first, last = (choose(row["search"] for row in rows) for choose in (min, max))
+    words = ["--task", rows[0]["task"], "--searches", str(1 + last - first)]
+    words += ["--first", str(first)] if first else []
     return shlex.join(["python", "benchmarks/strategies.py", "FOLDER", *words, "--arms", *arms])
 
 

@@ -123,6 +123,27 @@ def test_what_did_not_pay_is_as_its_searches_say(arm: str, without: str) -> None
     assert re.search(rf"{figures} \((16 searches each, difference )?{ends}\b", text)
 
 
+def test_what_restarts_find_is_as_their_searches_say() -> None:
+    published = json.loads((RESULTS / "strategies-restarts.json").read_text())
+    plain, restarts = "choosy:candidates=160", "choosy:candidates=160;patience=30"
+    figures = published["arms"][plain]
+    assert figures["searches"] == published["arms"][restarts]["searches"] == 16
+    test, believed = (
+        f"{figures[name]:.1f} ({figures[ends][0]:.1f} to {figures[ends][1]:.1f})"
+        for name, ends in (("test", "test_interval"), ("optimism", "optimism_interval"))
+    )
+    compared = published["differences"][f"{plain} - {restarts}"]
+    low, high = (-end for end in reversed(compared["interval"]))
+    difference = f"({-compared['difference']:+.1f}, {low:.1f} to {high:.1f}".replace("-", "−")
+    again = f"{published['arms'][restarts]['test']:.1f}"
+    search = " ".join((ROOT / "docs/search.md").read_text().split())
+    assert f"test at {test}, having believed" in search
+    assert f"{believed.replace(' (', ' too much (')}; with restarts" in search
+    assert f"sixteen too, at {again} {difference};" in search
+    other = " ".join((ROOT / "docs/did_not_pay.md").read_text().split())
+    assert f"other seeds {again} against {figures['test']:.1f} {difference};" in other
+
+
 def test_what_strategies_find_on_another_task_is_as_their_searches_say() -> None:
     published = json.loads((RESULTS / "strategies-tabular-3.json").read_text())
     tanh = next(

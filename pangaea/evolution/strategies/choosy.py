@@ -24,14 +24,10 @@ class Settings(evolution.Settings):
 
     children: int = setting(20, "Children of which one is trained.", least=1, most=1000)
     unscreened: float = setting(0.25, "What part is taken as it comes.", least=0, most=1)
-    patience: int = setting(
-        0, "After so many candidates without a better one the best of all breed; 0: never.", least=0
-    )
 
 
 def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal:
     """What thrifty proposes, or the freest of several such."""
-    trials = _restarted(trials, settings)
     count = 1 if rng.random() < settings.unscreened else settings.children
     children: list[Proposal] = []
     for _ in range(count):
@@ -40,17 +36,6 @@ def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposa
             return max(children, key=_promise, default=child)
         children.append(child)
     return max(children, key=_promise)
-
-
-def _restarted(trials: Sequence[Trial], settings: Settings) -> Sequence[Trial]:
-    """The best of all as the most recent ones, when none of the last candidates was better."""
-    passed = sorted(filter(settings.passes, trials), key=lambda trial: trial.score or 0.0)
-    if not settings.patience or not passed:
-        return trials
-    if passed[-1] in trials[-settings.patience :]:
-        return trials
-    best = passed[-settings.population :]
-    return [*(trial for trial in trials if trial not in best), *best]
 
 
 def _promise(child: Proposal) -> float:
