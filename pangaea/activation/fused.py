@@ -10,11 +10,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C._functorch import is_functorch_wrapped_tensor
 
 from pangaea.activation.kernels import launch
 from pangaea.activation.kernels.layout import dense, restored
-from pangaea.activation.program import forward_mode, gradients, tracing
+from pangaea.activation.program import forward_mode, gradients, mapped, tracing
 
 DEVICES = ("cuda",)
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -32,9 +31,7 @@ def applies(x: Tensor, parameters: Sequence[Tensor], shape: tuple[int, ...]) -> 
     tensors = (x, *parameters)
     if not _TRITON or any(t.device.type not in DEVICES or t.dtype not in DTYPES for t in tensors):
         return False
-    if not torch.compiler.is_compiling() and any(map(is_functorch_wrapped_tensor, tensors)):
-        return False
-    return not forward_mode() and not tracing() and broadcasts(x, shape)
+    return not mapped(*tensors) and not forward_mode() and not tracing() and broadcasts(x, shape)
 
 
 def broadcasts(x: Tensor, shape: tuple[int, ...]) -> bool:

@@ -140,8 +140,13 @@ class Activation(nn.Module):
 
     def get_extra_state(self) -> Tensor:
         """The function's text: a state of another one must not be taken for its own."""
-        apart = self.scope == "channel" and bool(self._initial)
-        return state.written(str(self.function), self.channel_dim if apart else 1)
+        dim = 1
+        if self._initial and self._built:
+            parameter = getattr(self, next(iter(self._initial)))
+            # Neurons of one dimension are the entries of the last one.
+            dim = -1 if self.scope == "neuron" and parameter.ndim == 1 else dim
+            dim = self.channel_dim if self.scope == "channel" else dim
+        return state.written(str(self.function), dim)
 
     def set_extra_state(self, _: Any) -> None:
         """Nothing to set: the text is compared where a state is loaded."""

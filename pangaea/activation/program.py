@@ -31,11 +31,16 @@ def run(steps: Steps, x: Tensor, parameters: Sequence[Tensor], shape: tuple[int,
     ):
         return _values(steps, x, [p.view(shape) for p in parameters], _plain)[-1]
     result: Tensor
-    if not torch.compiler.is_compiling() and is_functorch_wrapped_tensor(x):
+    if mapped(x, *parameters):
         result = _Mapped.apply(steps, shape, x, *parameters)[0]  # type: ignore[no-untyped-call]
     else:
         result = _Whole.apply(steps, shape, x, *parameters)  # type: ignore[no-untyped-call]
     return result
+
+
+def mapped(*tensors: Tensor) -> bool:
+    """Is `torch.func` at work on one of these?"""
+    return not torch.compiler.is_compiling() and any(map(is_functorch_wrapped_tensor, tensors))
 
 
 def forward_mode() -> bool:
@@ -67,6 +72,8 @@ def evaluate(function: Function, x: Tensor, parameters: Sequence[float | Tensor]
 
 # Alone, these are as exact and faster with torch's own gradient.
 _NATIVE = ("identity", "negative", "abs", "square", "exp", "relu")
+# The gradients of these do not ask what they were given.
+INDIFFERENT = ("zero", "one", "identity", "negative", "add", "sub")
 
 
 def _plain(name: str, *inputs: Tensor) -> Tensor:
@@ -101,7 +108,9 @@ class _Whole(torch.autograd.Function):
     ) -> Tensor:
         *between, result = _values(steps, x, [p.view(shape) for p in parameters], _plain)[1:]
         ctx.steps, ctx.shape, ctx.count = steps, shape, len(parameters)
-        ctx.save_for_backward(x, *parameters, *between)
+        read = {i for step in steps if step.operator not in INDIFFERENT for i in step.inputs}
+        kept = (value if i in read else None for i, value in enumerate(between, 1))
+        ctx.save_for_backward(x, *parameters, *kept)
         return result.clone() if result is x else result
 
     @staticmethod

@@ -20,8 +20,8 @@ from torch.utils.checkpoint import checkpoint
 from pangaea.activation.graph_calls import ActivationCall, activation_calls
 from pangaea.activation.observation import tensors
 from pangaea.activation.recognition import is_activation
-from pangaea.activation.subclassing import forward_source, portable, refusing, subclass
-from pangaea.activation.untouched import Collections, Drawn
+from pangaea.activation.subclassing import derived, forward_source, portable, refusing, subclass
+from pangaea.activation.untouched import Attributes, Drawn
 from pangaea.locating import signature
 
 PLAIN = (type(None), bool, int, float, str)
@@ -132,12 +132,15 @@ def _watched() -> Iterator[list[str]]:
         if event == "call" and (reason := _LOST.get(frame.f_code)) is not None:
             reasons.append(reason.format_map(frame.f_locals))
 
-    before = sys.getprofile()
+    before: Any = sys.getprofile()
     sys.setprofile(look)
     try:
         yield reasons
     finally:
-        sys.setprofile(before)
+        if callable(before) or not hasattr(before, "enable"):
+            sys.setprofile(before)
+        else:
+            before.enable()  # cProfile's, which is no function on Python 3.11
 
 
 @contextmanager
@@ -146,15 +149,14 @@ def _reading(module: nn.Module) -> Iterator[dict[str, Any]]:
     kind: Any = type(module)
     read: dict[str, Any] = {}
 
-    class Reading(kind):  # type: ignore[misc]
-        def __getattribute__(self, name: str) -> Any:
-            value = super().__getattribute__(name)
-            kept = isinstance(value, PLAIN) and isinstance(getattr_static(self, name), PLAIN)
-            if kept and name != "training":
-                read[name] = value
-            return value
+    def reading(self: nn.Module, name: str) -> Any:
+        value = kind.__getattribute__(self, name)
+        kept = isinstance(value, PLAIN) and isinstance(getattr_static(self, name), PLAIN)
+        if kept and name != "training":
+            read[name] = value
+        return value
 
-    module.__class__ = Reading
+    module.__class__ = derived(kind, {"__getattribute__": reading})
     try:
         yield read
     finally:
@@ -163,8 +165,8 @@ def _reading(module: nn.Module) -> Iterator[dict[str, Any]]:
 
 def traced(module: nn.Module, fixed: dict[str, Any]) -> tuple[fx.Graph, dict[str, Any]]:
     """A module's own forward as a graph, with these arguments constant and these attributes."""
-    before, drawn, collections = dict(vars(module)), Drawn(), Collections([module])
-    tracer = _Tracer(fixed)
+    attributes, drawn = Attributes([module]), Drawn()
+    tracer, lost = _Tracer(fixed), list[str]()
     try:
         with _reading(module) as read, _watched() as lost:
             graph = tracer.trace(module)
@@ -176,10 +178,7 @@ def traced(module: nn.Module, fixed: dict[str, Any]) -> tuple[fx.Graph, dict[str
         reason = " ".join(str(error).split()).split(". ")[0] or type(error).__name__
         raise UntraceableError(reason[:120]) from error
     finally:
-        changed = {name for name, value in vars(module).items() if before.get(name) is not value}
-        vars(module).clear()
-        vars(module).update(before)
-        changed |= collections.put_back()
+        changed = attributes.put_back()
         random = drawn.put_back()
     if lost:
         raise UntraceableError(lost[0])
@@ -206,9 +205,9 @@ class Retraced:
         self.module = module
         self.kind = type(module)
         self.fixed = _fixed(module, arguments)
-        modes = [(part, part.training) for part in module.modules()]
+        attributes = Attributes(module.modules())  # their modes, and what a train of theirs sets
         self.graphs: list[fx.Graph] = []
-        self.read: dict[str, Any] = {}
+        self.read: list[dict[str, Any]] = []
         try:
             for mode in (True, False):
                 graph, read = traced(module.train(mode), self.fixed)
@@ -218,11 +217,10 @@ class Retraced:
                     if str(traced(module, self.fixed)[0]) != str(graph):
                         raise UntraceableError("it asks whether gradients are on")
                 self.graphs.append(graph)
-                self.read |= read
+                self.read.append(read)
         finally:
-            for part, training in modes:
-                part.training = training
-        if str(self.graphs[0]) == str(self.graphs[1]):
+            attributes.put_back()
+        if str(self.graphs[0]) == str(self.graphs[1]) and self.read[0] == self.read[1]:
             self.graphs.pop()
         by_graph = [[*activation_calls(graph, repeated)] for graph in self.graphs]
         self.calls = [*zip(*by_graph, strict=False)]

@@ -5,6 +5,7 @@ import math
 import re
 from functools import cache
 from importlib import import_module
+from textwrap import indent
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -17,11 +18,14 @@ _HEAD = re.compile(r"def forward\(")
 
 
 def forward_source(
-    sources: list[str], signature: inspect.Signature, fixed: dict[str, Any], read: dict[str, Any]
+    sources: list[str],
+    signature: inspect.Signature,
+    fixed: dict[str, Any],
+    read: list[dict[str, Any]],
 ) -> str:
     """The graphs as functions, and a forward with the signature that the module has had.
 
-    It holds for these arguments, and as long as what was read of the module is the same.
+    It holds for these arguments, and as long as what each graph has read of the module is the same.
     """
     text = "".join(_HEAD.sub(f"def _graph{i}(", source) for i, source in enumerate(sources))
     arguments = ["self"]
@@ -33,20 +37,29 @@ def forward_source(
         else:
             arguments.append(f"{parameter.name}={_literal(parameter.default)}")
     text += f"\ndef forward({', '.join(arguments)}):\n"
-    constants = [(name, name, value, "refuse") for name, value in fixed.items()]
-    constants += [(name, f"self.{name}", value, "outdated") for name, value in read.items()]
-    for name, now, value, complain in constants:
-        differs = "is not" if value is None else "!="
-        text += f"    if {now} {differs} {_literal(value)}:\n"
-        text += f"        {complain}({name!r}, {_literal(value)})\n"
+    text += "".join(_check(name, name, value, "refuse") for name, value in fixed.items())
     tensors = {n: p.default for n, p in signature.parameters.items() if n not in fixed}
     for name in (name for name, default in tensors.items() if default is None):
         text += f"    if {name} is None:\n        missing({name!r})\n"
     given = ", ".join(["self", *tensors])
-    text += f"    return _graph0({given})"
-    if len(sources) > 1:
-        text += f" if self.training else _graph1({given})"
-    return text + "\n"
+    bodies = [
+        "".join(_check(name, f"self.{name}", value, "outdated") for name, value in values.items())
+        + f"    return _graph{i}({given})\n"
+        for i, (_, values) in enumerate(zip(sources, read, strict=False))
+    ]
+    if len(bodies) > 1:
+        text += "    if self.training:\n" + indent(bodies[0], "    ")
+    return text + bodies[-1]
+
+
+def _check(name: str, now: str, value: object, complain: str) -> str:
+    if value is None:
+        differs = f"{now} is not None"
+    elif value != value:  # NaN
+        differs = f"{now} == {now}"
+    else:
+        differs = f"{now} != {_literal(value)}"
+    return f"    if {differs}:\n        {complain}({name!r}, {_literal(value)})\n"
 
 
 def refusing(methods: set[str]) -> str:
@@ -131,12 +144,17 @@ def subclass(kind: Any, source: str, names: Names) -> type[nn.Module]:
         return _remade, self._retraced, *state
 
     body = {
-        "__module__": kind.__module__,
-        "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,
         "__reduce_ex__": reduced,
         "_retraced": (first, (*versions, (source, names))),
         "forward": forward,
         **{n.removeprefix(_METHOD): m for n, m in scope.items() if n.startswith(_METHOD)},
     }
-    return type(kind.__name__, (kind,), body)
+    return derived(kind, body)
+
+
+def derived(kind: Any, body: dict[str, Any]) -> type[nn.Module]:
+    """A subclass under the class's own name."""
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    result: type[nn.Module] = type(kind.__name__, (kind,), names | body)
+    return result

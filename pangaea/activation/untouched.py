@@ -35,46 +35,81 @@ class Drawn:
         return used
 
 
-class Collections:
-    """What lists, dicts, sets and deques hold that modules have as attributes."""
+class Attributes:
+    """What modules have beside their parts, and what the lists, dicts, sets and deques of it hold.
+
+    A module that makes parts of itself in its first pass keeps them, and what it knows of them.
+    """
 
     def __init__(self, modules: Iterable[nn.Module]) -> None:
+        self._before = [(m, _parts(m), _others(m)) for m in modules]
         self._held = [
-            (name, value, _held(value))
-            for module in modules
-            for name, value in vars(module).items()
-            if isinstance(value, list | dict | set | deque) and name not in _OWN
+            {name: _held(value) for name, value in others.items() if isinstance(value, _HOLDERS)}
+            for _, _, others in self._before
         ]
 
     def put_back(self) -> set[str]:
-        """Let them hold the same again; the names of those that have changed."""
-        changed = set()
-        for name, value, before in self._held:
-            now = _held(value)
-            if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
+        """Let all be the same again; the names of what has changed."""
+        changed: set[str] = set()
+        for (module, parts, before), held in zip(self._before, self._held, strict=True):
+            if made := _parts(module) ^ parts:
+                changed |= made
                 continue
-            changed.add(name)
-            value.clear()
-            if isinstance(value, dict):
-                value |= dict(zip(before[::2], before[1::2], strict=True))
-            else:
-                (value.update if isinstance(value, set) else value.extend)(before)
+            now = _others(module)
+            changed |= {n for n in {*before, *now} if now.get(n, _NONE) is not before.get(n, _NONE)}
+            changed |= {n for n, contents in held.items() if not _same(before[n], contents)}
+            for name in {*now} - {*before}:
+                del vars(module)[name]
+            vars(module).update(before)
+            for name, contents in held.items():
+                _fill(before[name], contents)
         return changed
 
 
-_OWN = {*vars(nn.Module())}  # the module's parts
+_OWN = {*vars(nn.Module())} - {"training"}  # the module's parts, and what watches it
+_HOLDERS = (list, dict, set, deque)
+_NONE = object()
 
 
-def _held(value: Any) -> list[Any]:
+def _parts(module: nn.Module) -> set[str]:
+    return {*module._modules, *module._parameters, *module._buffers}
+
+
+def _others(module: nn.Module) -> dict[str, Any]:
+    return {name: value for name, value in vars(module).items() if name not in _OWN}
+
+
+def _unmade(module: nn.Module) -> bool:
+    """Waits it for an input to know its shape? What it learns then, it keeps."""
+    tensors = (*module._parameters.values(), *module._buffers.values())
+    return any(is_lazy(tensor) for tensor in tensors if tensor is not None)
+
+
+def _held(holder: Any) -> list[Any]:
     """A dict's keys and values in turns."""
-    return (
-        [part for pair in value.items() for part in pair] if isinstance(value, dict) else [*value]
-    )
+    if isinstance(holder, dict):
+        return [part for pair in holder.items() for part in pair]
+    return [*holder]
+
+
+def _same(holder: Any, contents: list[Any]) -> bool:
+    now = _held(holder)
+    return len(now) == len(contents) and all(a is b for a, b in zip(now, contents, strict=True))
+
+
+def _fill(holder: Any, contents: list[Any]) -> None:
+    if _same(holder, contents):
+        return
+    holder.clear()
+    if isinstance(holder, dict):
+        holder |= dict(zip(contents[::2], contents[1::2], strict=True))
+    else:
+        (holder.update if isinstance(holder, set) else holder.extend)(contents)
 
 
 @contextmanager
 def untouched(model: nn.Module) -> Iterator[None]:
-    """Modes, buffers, collections and random numbers are afterwards what they were before."""
+    """Modes, buffers, attributes and random numbers are afterwards what they were before."""
     modes = [(module, module.training) for module in model.modules()]
     buffers = [
         (module, name, buffer, buffer.detach().clone())
@@ -82,8 +117,8 @@ def untouched(model: nn.Module) -> Iterator[None]:
         for name, buffer in module._buffers.items()
         if buffer is not None and not is_lazy(buffer)
     ]
-    theirs = (module for module in model.modules() if not isinstance(module, Probe))
-    collections, drawn = Collections(theirs), Drawn()
+    theirs = (m for m in model.modules() if not isinstance(m, Probe) and not _unmade(m))
+    attributes, drawn = Attributes(theirs), Drawn()
     fast = torch.backends.mha.get_fastpath_enabled()
     # Torch's fast path for encoder layers rounds otherwise than its layers do.
     torch.backends.mha.set_fastpath_enabled(False)
@@ -94,7 +129,7 @@ def untouched(model: nn.Module) -> Iterator[None]:
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
         drawn.put_back()
-        collections.put_back()
+        attributes.put_back()
         for module, training in modes:
             module.training = training
         with torch.no_grad():

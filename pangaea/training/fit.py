@@ -53,7 +53,7 @@ class CosineRecipe(ABC):
             raise PangaeaError(f"a recipe needs at least one epoch, got {self.epochs!r}")
         for name, (least, most, meaning) in _RANGES.items():
             value = getattr(self, name, None)
-            if value is not None and not least <= value < most:
+            if value is not None and not (isinstance(value, int | float) and least <= value < most):
                 raise PangaeaError(f"{name} is {meaning}, got {value!r}")
 
     def rate_at(self, share: float) -> float:

@@ -174,6 +174,22 @@ def test_seeds_can_be_trained_together_with_vmap() -> None:
             torch.testing.assert_close(together[name][i], gradient)
 
 
+@pytest.mark.parametrize("spec", [*LEARNABLE, A])
+@pytest.mark.parametrize("scope", ["layer", "channel"])
+def test_parameters_alone_can_be_transformed(spec: str, scope: Any) -> None:
+    module, x = pg.Activation(spec, scope, shape=3).double(), torch.randn(4, 3).double()
+    values = {name: value.detach() for name, value in module.named_parameters()}
+
+    def total(values: dict[str, Tensor]) -> Tensor:
+        return torch.func.functional_call(module, values, (x,)).square().sum()  # type: ignore[no-any-return]
+
+    module(x).square().sum().backward()
+    for name, gradient in torch.func.grad(total)(values).items():
+        torch.testing.assert_close(gradient, module.get_parameter(name).grad)
+    several = {name: torch.stack([value, value + 1]) for name, value in values.items()}
+    torch.testing.assert_close(torch.func.vmap(total)(several)[0], total(values))
+
+
 def test_repr_shows_the_function() -> None:
     assert repr(pg.Activation(A, shape=3)) == (
         "Activation(mul(logsigmoid(alpha*x), beta*asinh(x)), scope=channel)"

@@ -1,5 +1,6 @@
 """The operators in torch: the same names, and right to a few units in the last place."""
 
+import contextlib
 import math
 
 import pytest
@@ -9,6 +10,7 @@ from torch import Tensor
 from pangaea.activation.module import Activation
 from pangaea.activation.operators import OPERATORS as TORCH
 from pangaea.activation.operators import node
+from pangaea.activation.program import INDIFFERENT
 from pangaea.functions.operators import BINARY, OPERATORS
 
 UNARY_NAMES = [name for name, row in OPERATORS.items() if row.arity == 1]
@@ -36,6 +38,16 @@ def ulps(got: Tensor, want: Tensor, scale: Tensor) -> Tensor:
     info = torch.finfo(got.dtype)
     error = (got.double() - want).abs()
     return torch.where(error <= 128 * info.tiny, 0, error / (scale.clamp_min(info.tiny) * info.eps))
+
+
+def test_what_does_not_ask_for_its_inputs_is_known() -> None:
+    """The values before it are then not kept for the way back."""
+    indifferent, g = [], torch.ones(2)
+    for name, (_, pull) in TORCH.items():
+        with contextlib.suppress(TypeError, AttributeError):
+            pull(g, *[None] * OPERATORS[name].arity)
+            indifferent.append(name)
+    assert sorted(indifferent) == sorted(INDIFFERENT)
 
 
 def test_the_backend_has_exactly_the_tables_operators() -> None:

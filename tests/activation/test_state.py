@@ -12,6 +12,7 @@ from torch import nn
 import pangaea as pg
 from pangaea.activation import state
 from pangaea.errors import PangaeaError
+from tests.export.truth import execute
 
 A = "log(sigmoid(alpha*x)) * beta*asinh(x)"
 B = "alpha*x - log(sigmoid(beta*x))"
@@ -27,7 +28,9 @@ def test_a_state_holds_the_functions_text_and_where_its_channels_are() -> None:
     assert list(written) == KEYS
     assert all(isinstance(value, torch.Tensor) for value in written.values())
     assert state.read(written["1._extra_state"]) == ("mul(logsigmoid(alpha*x), beta*asinh(x))", 1)
-    assert state.read(pg.Activation("prelu", shape=3).get_extra_state()) == ("prelu", 1)
+    # Neurons in a row are the entries of the last dimension; in more than one they need no word.
+    assert state.read(pg.Activation("prelu", shape=3).get_extra_state()) == ("prelu", -1)
+    assert state.read(pg.Activation("prelu", shape=(7, 3)).get_extra_state()) == ("prelu", 1)
     last = pg.Activation(A, shape=(7, 3), channel_dim=-1)
     assert state.read(last.get_extra_state()) == ("mul(logsigmoid(alpha*x), beta*asinh(x))", -1)
     pg.Activation(A, shape=(7, 3), channel_dim=2).load_state_dict(last.state_dict())
@@ -52,6 +55,13 @@ def test_the_state_of_a_sequence_models_activation_is_exported_as_it_is() -> Non
     with torch.no_grad():
         network[1].alpha.copy_(torch.linspace(0.5, 2, 6))  # type: ignore[union-attr,operator]
     assert pg.export(network.state_dict(), to="torch") == pg.export(network, to="torch")
+
+
+def test_the_state_of_neurons_in_a_row_is_exported_as_it_is() -> None:
+    module, x = pg.Activation("prelu", shape=(5,)), torch.randn(3, 5, 5)
+    nn.init.normal_(module.alpha)
+    copy = execute(pg.export(module.state_dict(), to="torch", name="mine"))["Mine"]()
+    torch.testing.assert_close(copy(x), module(x))
 
 
 @pytest.mark.parametrize(("f", "g"), [(A, B), ("prelu", "alpha*x")])

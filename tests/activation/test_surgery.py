@@ -6,6 +6,7 @@ import pickle
 import random
 import re
 from collections.abc import Callable
+from cProfile import Profile
 from pathlib import Path
 from typing import Any
 
@@ -480,6 +481,127 @@ def test_a_recorded_forward_does_not_go_on_with_numbers_that_have_changed() -> N
     model.temperature = 1.5
     with pytest.raises(pg.PangaeaError, match=r"recorded with temperature=2\.0"):
         model(x)
+
+
+class Warming(nn.Module):
+    """What is read in one mode alone, what a mode sets, and a number that is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 3), nn.Linear(3, 2)
+        self.epoch, self.fill = 1, math.nan
+        self.train()
+
+    def train(self, mode: bool = True) -> "Warming":
+        self.scale = 2.0 if mode else 1.0
+        return super().train(mode)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.second(F.relu(self.first(x)).nan_to_num(self.fill)) * self.scale
+        return y * min(1.0, self.epoch / 10) if self.training else y
+
+
+def test_what_one_mode_reads_the_other_does_not_ask_for() -> None:
+    model, x = Warming(), torch.randn(5, 4)
+    pg.replace_activations(model, "tanh", example=x)
+    model(x)
+    model.epoch = 2
+    with pytest.raises(pg.PangaeaError, match="recorded with epoch=1"):
+        model(x)
+    model.eval()
+    assert torch.allclose(model(x), model.second(torch.tanh(model.first(x))))
+    model.fill = 0.0
+    with pytest.raises(pg.PangaeaError, match="recorded with fill=nan"):
+        model(x)
+
+
+class Cached(nn.Module):
+    """Its first call, and each longer one, leaves something for those after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc, self.act = nn.Linear(4, 4), nn.ReLU()
+        self.ready, self.longest = False, 0
+        self.masks: list[Tensor] = []
+        self.cache: dict[str, Tensor] = {}
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.ready:
+            self.ready = True
+            self.masks.append(torch.ones(4))
+            self.table = torch.ones(4)
+        if len(x) > self.longest:
+            self.longest, self.cache["places"] = len(x), torch.arange(4.0)
+        y: Tensor = self.act(self.fc(x)) + self.masks[0] + self.cache["places"] + self.table
+        return y
+
+
+def test_a_model_that_keeps_something_from_its_first_call_is_as_if_never_called() -> None:
+    model, x = Cached(), torch.randn(5, 4)
+    pg.replace_activations(model, FUNCTION, example=x)
+    assert (model.ready, model.longest, model.masks, model.cache) == (False, 0, [], {})
+    assert not hasattr(model, "table")
+    assert model(x).shape == x.shape
+    assert model.ready
+
+
+class Growing(nn.Module):
+    """Makes a part of itself in its first call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.act, self.made = nn.ReLU(), 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.made:
+            self.fc, self.made = nn.Linear(x.shape[1], 3), 1
+        y: Tensor = self.act(self.fc(x))
+        return y
+
+
+def test_a_part_that_a_model_made_in_its_first_call_stays() -> None:
+    model, x = Growing(), torch.randn(5, 4)
+    pg.replace_activations(model, FUNCTION, example=x)
+    part = model.fc
+    model(x)
+    assert model.fc is part
+
+
+def test_a_profiler_goes_on_after_the_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11's is no function, so that sys.setprofile cannot put it back."""
+    enabled: list[str] = []
+
+    class Profiler:
+        def enable(self) -> None:
+            enabled.append("again")
+
+    monkeypatch.setattr("sys.getprofile", Profiler)
+    model, x = Autoencoder(), torch.randn(5, 4)
+    assert len(pg.replace_activations(model, "tanh", example=x).replaced) == 2
+    assert {*enabled} == {"again"}
+    with Profile() as profile:
+        assert len(pg.replace_activations(Autoencoder(), "tanh", example=x).replaced) == 2
+    assert profile.getstats()
+
+
+def test_a_class_that_wants_a_word_of_its_subclasses_keeps_its_forward() -> None:
+    class Registered(nn.Module):
+        def __init_subclass__(cls, *, word: str, **more: Any) -> None:
+            super().__init_subclass__(**more)
+
+    class Net(Registered, word="net"):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc, self.act = nn.Linear(4, 3), nn.ReLU()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return F.gelu(self.act(self.fc(x)))
+
+    with pytest.raises(pg.PangaeaError, match="channels of act are not known without an example"):
+        pg.replace_activations(Net(), FUNCTION)
+    report = pg.replace_activations(Net(), FUNCTION, example=torch.randn(2, 4))
+    assert [site.path for site in report.replaced] == ["act"]
+    assert "__init_subclass__() missing" in report.left[0].why
 
 
 def test_what_is_joined_drawn_from_or_in_a_loss_is_an_output_too() -> None:

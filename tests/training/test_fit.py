@@ -103,10 +103,17 @@ def test_compressing_keeps_the_number_of_points() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("clip", 0.0), ("warmup", 1.0), ("weight_decay", -1.0), ("rate", 0.0), ("rate", math.nan)],
+    [
+        ("clip", 0.0),
+        ("warmup", 1.0),
+        ("weight_decay", -1.0),
+        ("rate", 0.0),
+        ("rate", math.nan),
+        ("rate", "1e-3"),
+    ],
 )
-def test_a_recipe_that_could_not_train_is_refused(name: str, value: float) -> None:
-    with pytest.raises(PangaeaError, match=f"{name} is .*, got {value}"):
+def test_a_recipe_that_could_not_train_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(PangaeaError, match=f"{name} is .*, got {value!r}"):
         replace(AdamRecipe(epochs=5, rate=0.1), **{name: value})
     with pytest.raises(PangaeaError, match="momentum is a number from 0 to below 1, got 1"):
         SGDRecipe(epochs=5, rate=0.1, momentum=1)
