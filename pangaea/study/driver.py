@@ -32,7 +32,7 @@ from pangaea.wording import counted
 from pangaea.workers import parcel
 from pangaea.workers.cluster import exposed
 from pangaea.workers.engine import engine
-from pangaea.workers.judge import OUTSIDE, Judge, Result
+from pangaea.workers.judge import Judge, Result
 from pangaea.workers.judge import judge as train_and_judge
 from pangaea.workers.place import Place
 
@@ -109,7 +109,7 @@ def resume(
         place,
         judging(judge, {} if task is None else carried(on, stands), place),
         watch,
-        lambda: _resumed(study, settings, given, watch),
+        lambda: _resumed(study, settings, given),
     )
 
 
@@ -154,13 +154,9 @@ def _room(study: Study, given: Mapping[str, Any]) -> dict[str, Any]:
     return endless | left_out(study)
 
 
-def _resumed(path: Path | str, settings: Settings, given: Mapping[str, Any], watch: Watch) -> Study:
+def _resumed(path: Path | str, settings: Settings, given: Mapping[str, Any]) -> Study:
     study = Study.resume(path)
     ask_again(study, given.keys())
-    with study.transaction():
-        again = study.forget(OUTSIDE)
-    if again:
-        watch.note(f"{counted(again, 'run')} that failed after the search will be tried again")
     if settings != study.settings:
         study.change(settings)
     return study

@@ -92,6 +92,7 @@ class Runner:
         self._how = {keep: replace(how or How(), keep_model=keep) for keep in (True, False)}
         self._folder = study.path.absolute().with_name(study.path.name + ".checkpoints")
         self._running: dict[int, Run] = {}
+        self.failed: set[int] = set()  # runs with a result that counts until they have another
 
     @property
     def running(self) -> int:
@@ -106,7 +107,7 @@ class Runner:
         total: int | None = None,
         later: int = 0,
     ) -> None:
-        """Do all of these, as far as that is not done yet.
+        """Do all of these, as far as that is not done yet, and those again that `failed`.
 
         Runs that differ in their seed alone stand for each other: what counts is their number.
         `ended` is told each result; one whose budget no longer `fits`, beside those that are
@@ -116,9 +117,11 @@ class Runner:
         if not wanted:
             return
         stages = [*dict.fromkeys(want.stage for want in wanted)]
-        done = Counter(_kind(row) for stage in stages for row in self.study.runs(stage))
+        rows = [row for stage in stages for row in self.study.runs(stage)]
+        done = Counter(_kind(row) for row in rows if row["run"] not in self.failed)
+        failed = [_run(row) for row in rows if row["run"] in self.failed]
         waiting: dict[Wanted, list[Run]] = {}
-        for run in self.study.pending(stages):
+        for run in (*self.study.pending(stages), *failed):
             waiting.setdefault(_kind(run.wanted._asdict()), []).append(run)
         left: list[Wanted | Run] = []
         for want in wanted:
@@ -191,7 +194,8 @@ class Runner:
         with self.study.transaction():
             for job, result in results:
                 run = self._running.pop(job.run)
-                self.study.record(run.number, result)
+                self.study.record(run.number, result, instead=run.number in self.failed)
+                self.failed.discard(run.number)
                 if ended is not None:
                     ended(run, result)
                 done.append((run, result))
@@ -226,6 +230,10 @@ class Runner:
 
 def _budget(one: Wanted | Run) -> int:
     return one.wanted.budget if isinstance(one, Run) else one.budget
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    return Run(row["run"], Wanted(*(row[name] for name in Wanted._fields)))
 
 
 def _kind(row: Mapping[str, Any]) -> Wanted:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pangaea.errors import PangaeaError, ParseError, UnknownNameError
-from pangaea.files import replacing
+from pangaea.files import save
 from pangaea.functions.equivalence import fingerprint
 from pangaea.study.study import Study
 
@@ -114,9 +114,9 @@ class Runs:
         cells = [[_cell(n, v) for v in column.tolist()] for n, column in self.columns.items()]
         writer.writerows(zip(*cells, strict=True))
         content = out.getvalue().encode()
-        with replacing(Path(path)) as file:
-            # Without the time: the same runs make the same file.
-            file.write(gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content)
+        # Without the time: the same runs make the same file.
+        packed = gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content
+        save(Path(path), packed)
 
 
 COLUMNS = tuple(field.name for field in fields(Runs))

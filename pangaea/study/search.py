@@ -28,6 +28,7 @@ from pangaea.study.stages import (
 from pangaea.study.standing import contest, rounds_of, standing
 from pangaea.study.study import Run, Study, Wanted
 from pangaea.study.timing import Unlimited
+from pangaea.wording import counted
 from pangaea.workers.judge import OUTSIDE, Result
 
 BASELINE_RUNS = 3
@@ -74,6 +75,14 @@ class Search:
 
     def run(self) -> None:
         """All that is left of it."""
+        later = {RERANK.name: self.settings.rerank, TEST.name: self.settings.runs}
+        again = self.study.failed([name for name, wanted in later.items() if wanted], OUTSIDE)
+        if again:
+            self.runner.failed = again
+            self.runner.watch.note(
+                f"{counted(len(again), 'run')} that failed after the search will be tried again, "
+                "as far as there is time"
+            )
         with _frozen():
             runs = self.study.runs(BASELINE.name)
             failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
@@ -238,7 +247,7 @@ class Search:
         while self._suspicious():  # is it them, or the machine?
             self._check_baseline(stage)
             complete()
-        if stage is TEST:
+        if stage is TEST and all(run["failure"] in OUTSIDE for run in self._tests_of_baseline()):
             self._check_baseline(stage)
         self.time.judged(stage, functions, runs, budget)
 
@@ -250,11 +259,12 @@ class Search:
         """If not even the baseline can be trained, give up; in a test it has runs of its own."""
         if stage is not TEST:
             self._need_baseline(len(self.study.runs(BASELINE.name)) + 1)
-            return
-        baseline = self.study.baseline
-        runs = [run for run in self.study.runs(TEST.name) if run["function"] == baseline]
-        if runs and all(run["failure"] in OUTSIDE for run in runs):
-            self._give_up(runs[-1], "tested")
+        elif (tests := self._tests_of_baseline()) and tests[-1]["failure"] in OUTSIDE:
+            self._give_up(tests[-1], "tested")
+
+    def _tests_of_baseline(self) -> list[dict[str, Any]]:
+        text = self.study.baseline
+        return [run for run in self.study.runs(TEST.name) if run["function"] == text]
 
     def _need_baseline(self, runs: int) -> None:
         """If not even the baseline can be trained, no candidate can."""

@@ -29,7 +29,9 @@ _RESULT = (
     *("score", "failure", "detail", "seconds", "measured", "peak_memory"),
     *("device", "worker", "started", "finished"),
 )
-_INSERT_RESULT = f"insert into results (run, {', '.join(_RESULT)}) values (?{', ?' * len(_RESULT)})"
+_INSERT_RESULT = (
+    f"insert into results (position, run, {', '.join(_RESULT)}) values (?, ?{', ?' * len(_RESULT)})"
+)
 _ENDED = (
     "select r.*, position, score, failure, detail, seconds, measured, peak_memory, device, worker,"
     " started, finished from results join runs r using (run)"
@@ -161,11 +163,17 @@ class Study:
         assert number is not None
         return Run(number, wanted)
 
-    def record(self, run: int, result: dict[str, Any]) -> None:
-        """Record what came of a run; a second result for it is refused."""
+    def record(self, run: int, result: dict[str, Any], instead: bool = False) -> None:
+        """Record what came of a run; a second result for it is refused, unless it comes instead."""
+        position = None  # the next one
+        if instead:
+            position = self.last + 1  # which no result has had
+            self._connection.execute("delete from curves where run = ?", [run])
+            self._connection.execute("delete from results where run = ?", [run])
         measured = result.get("values")
         row = result | {"measured": json.dumps(measured) if measured else None}
-        self._connection.execute(_INSERT_RESULT, (run, *(row.get(name) for name in _RESULT)))
+        values = (position, run, *(row.get(name) for name in _RESULT))
+        self._connection.execute(_INSERT_RESULT, values)
         curves = result.get("curves")
         text = curves.text if isinstance(curves, Curves) else json.dumps(curves) if curves else ""
         if 0 < len(text) < schema.LARGEST:  # larger ones nobody could read
@@ -346,18 +354,10 @@ class Study:
         )
         return dict(rows)
 
-    def forget(self, failures: Collection[str]) -> int:
-        """Runs after the search that failed for these reasons wait again; how many these are."""
-        kinds = ", ".join("?" * len(failures))
-        runs = (
-            f"select run from results join runs using (run) where {candidates.LATER_RUNS}"
-            f" and failure in ({kinds})"
-        )
-        ((count,),) = self._rows(f"select count(*) from ({runs})", *failures)
-        if count:
-            self._connection.execute(f"delete from curves where run in ({runs})", [*failures])
-            self._connection.execute(f"delete from results where run in ({runs})", [*failures])
-        return int(count)
+    def failed(self, stages: Sequence[str], failures: Collection[str]) -> set[int]:
+        """The runs of these stages that failed for these reasons."""
+        rows = (run for stage in stages for run in self.runs(stage))
+        return {run["run"] for run in rows if run["failure"] in failures}
 
     def best(self, count: int = TESTED) -> list[dict[str, Any]]:
         """The best functions, no two equivalent, in their final order."""

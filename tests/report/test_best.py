@@ -179,6 +179,15 @@ def test_the_advice_can_be_pasted(path: Path, tmp_path: Path) -> None:
     assert shlex.split(on)[2:] == ["pangaea", "resume", str(spaced), "--candidates", "20"]
 
 
+def test_what_a_machine_has_spoilt_can_be_tried_again(path: Path) -> None:
+    with opened(path) as study:
+        assert study.failed_later == {"diverged": 1}
+        assert "try again" not in best.advice(study, Path("s.html"))
+        study.failed_later = {"diverged": 1, "out of memory": 2, "exception": 1}
+        advice = best.advice(study, Path("s.html"))
+    assert f"try again    pangaea resume {path}  # 3 runs failed\n" in advice
+
+
 def test_people_read_the_simplified_formula_and_copy_the_text_that_is_kept(tmp_path: Path) -> None:
     text = "alpha*mul(beta*asinh(x), gamma*one(x))"
     with Maker(tmp_path / "s.study", candidates=1, runs=1) as maker:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pangaea as pg
+from pangaea.errors import PangaeaError
 from pangaea.study.runs import COLUMNS, Runs, mark
 from tests.study_maker import forge, generalize, make
 
@@ -121,6 +122,10 @@ def test_what_is_saved_is_read_again(study: Path, tmp_path: Path) -> None:
         before = (tmp_path / name).read_bytes()
         again.save(tmp_path / name)
         assert (tmp_path / name).read_bytes() == before
+    before = study.read_bytes()
+    with pytest.raises(PangaeaError, match="is a study, which is not written over"):
+        runs.save(study)
+    assert study.read_bytes() == before
 
 
 def test_functions_that_no_version_wrote_are_the_same_only_as_themselves(tmp_path: Path) -> None:

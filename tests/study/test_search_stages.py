@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,13 @@ from pangaea.errors import PangaeaError
 from pangaea.evolution.ranking import top
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.parser import parse
+from pangaea.study.search import Search
 from pangaea.study.stages import STAGES
 from pangaea.study.standing import contest
 from pangaea.study.study import Study
+from pangaea.study.timing import Unlimited
 from pangaea.workers.judge import OUTSIDE, Job, Result
-from tests.study.engines import Telling
+from tests.study.engines import Telling, runner
 from tests.study.judges import (
     failing,
     failing_sometimes,
@@ -72,13 +75,65 @@ def test_a_test_that_not_even_the_baseline_passes_stops_the_search_and_is_made_u
             run(study, partial(breaking, "test"))
         tested = study.scores("test")
         assert {score for scores in tested.values() for score in scores} == {None}
-        with study.transaction():
-            assert study.forget(OUTSIDE) == sum(map(len, tested.values())) == 10  # of 16
-        assert study.scores("test") == {}
+        assert sum(map(len, tested.values())) == 10  # of 16
+        before = study.last
         run(study)
         tests = study.runs("test")
+        assert study.last == before + 16  # no position is a second result's
     assert len(tests) == len({run["seed"] for run in tests}) == 16
     assert not any(run["failure"] for run in tests)
+
+
+def breaking_after(most: int, job: Job, seen: list[Job]) -> Result:
+    """The machine breaks in the middle of the test, for good."""
+    seen += [job] * (job.stage == "test")
+    return failing("exception", job) if len(seen) > most else instant(job)
+
+
+@pytest.mark.parametrize("most", [4, 8])
+def test_a_machine_that_breaks_in_the_middle_of_the_test_stops_the_search(
+    path: Path, most: int
+) -> None:
+    with created(path, **SMALL | {"rerank": True, "rounds": "4", "runs": 10}) as study:
+        with pytest.raises(PangaeaError, match="cannot be tested on mnist1d"):
+            run(study, partial(breaking_after, most, seen=[]))
+        assert len(study.runs("test")) < 40
+        run(study)
+        tests = study.runs("test")
+    assert len(tests) == 40
+    assert not any(run["failure"] for run in tests)
+
+
+class NoTime(Unlimited):
+    """There is time for so many further runs."""
+
+    def __init__(self, runs: int) -> None:
+        self.runs = runs
+
+    def fits(self, *_: Any) -> bool:
+        self.runs -= 1
+        return self.runs > 0
+
+
+def test_what_failed_counts_until_it_has_been_tried_again(path: Path) -> None:
+    """Time may be over before it is, and then it is as bad as it was."""
+    with created(path, **SMALL | {"rerank": True, "rounds": "4", "runs": 6}) as study:
+        run(study, lambda job: breaking("test", job) if job.seed % 3 == 0 else instant(job))
+        before, failed = study.best(3), study.failed(["test"], OUTSIDE)
+        assert 5 < len(failed) < 20
+        for runs in (0, 5):
+            Search(study, runner(study, instant), NoTime(runs)).run()
+            tests = study.runs("test")
+            assert len(tests) == 24
+            assert 0 <= len(failed) - len(study.failed(["test"], OUTSIDE)) <= runs
+            assert study.settings.runs == 6
+            if not runs:
+                assert study.best(3) == before
+        told = Telling()
+        left = len(study.failed(["test"], OUTSIDE))
+        run(study, watch=told)
+        assert ("test", 24 - left, 24) in told.stages
+        assert not study.failed(["test"], OUTSIDE)
 
 
 def test_when_all_that_is_trained_again_fails_the_baseline_is_tried(path: Path) -> None:
@@ -94,9 +149,10 @@ def test_when_all_that_is_trained_again_fails_the_baseline_is_tried(path: Path) 
 def test_a_diverged_run_is_a_result_that_stays(path: Path) -> None:
     with created(path, **SMALL | {"rerank": True, "rounds": "4", "runs": 2}) as study:
         run(study, lambda job: failing("diverged", job) if job.stage == "test" else instant(job))
-        with study.transaction():
-            assert study.forget(OUTSIDE) == 0
-        assert len(study.runs("test")) == 8
+        before = study.runs("test")
+        run(study)
+        assert study.runs("test") == before
+        assert len(before) == 8
 
 
 def test_testing_fewer_from_now_on_forgets_no_test(path: Path) -> None:

@@ -12,6 +12,8 @@ from pangaea.report.records import Row, Snapshot
 from pangaea.report.terminal.columns import Functions, Line
 from pangaea.study.stages import TESTED
 from pangaea.tasks.goal import Goal
+from pangaea.wording import counted
+from pangaea.workers.judge import OUTSIDE
 
 
 def table(study: Snapshot, count: int = TESTED) -> Functions:
@@ -123,6 +125,7 @@ def advice(study: Snapshot, page: Path) -> str:
     more = f"--candidates {2 * settings.candidates}"
     if settings.minutes is not None:
         more = f"--minutes {2 * settings.minutes:g}"
+    failed = sum(n for reason, n in study.failed_later.items() if reason in OUTSIDE)
     steps = {
         "use it": f'pangaea.Activation("{shorter}")',
         "look at it": f"pangaea show {where} {best[0]['number']}",
@@ -130,6 +133,7 @@ def advice(study: Snapshot, page: Path) -> str:
         "as trained": sources.trained_command(study, best[0]),
         "see it all": texts.inert(str(page)),
         "more": f"pangaea top {where}",
+        "try again": f"pangaea resume {where}  # {counted(failed, 'run')} failed" * bool(failed),
         "search on": f"pangaea resume {where} {more}",
     }
     return "".join(f"\n{what:<12} {how}" for what, how in steps.items() if how)
