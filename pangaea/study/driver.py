@@ -156,9 +156,13 @@ def _room(study: Study, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _resumed(path: Path | str, settings: Settings, given: Mapping[str, Any]) -> Study:
     study = Study.resume(path)
-    ask_again(study, given.keys())
-    if settings != study.settings:
-        study.change(settings)
+    try:
+        ask_again(study, given.keys())
+        if settings != study.settings:
+            study.change(settings)
+    except BaseException:
+        study.close()
+        raise
     return study
 
 
