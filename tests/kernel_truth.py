@@ -178,7 +178,7 @@ def check_learnable(
     name: str, scope: str, device: str, dtype: torch.dtype, kernels: Kernels = TRITON
 ) -> int:
     """A learnable baseline on images, as channels_last has them."""
-    x = 2 * torch.randn(3, 5, 4, 6).to(device, dtype)
+    x = 2 * torch.randn(4, 5, 3, 7).to(device, dtype)  # 105 neurons: rows begin anywhere
     x = x.contiguous(memory_format=torch.channels_last)
     return check(LEARNABLE[name], x, scope, rng=random.Random(0), kernels=kernels)
 
