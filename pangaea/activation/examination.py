@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from torch import nn
+from torch import Tensor, nn
 
 from pangaea.activation.example import Example, equal
 from pangaea.activation.observation import Observation
@@ -19,11 +19,17 @@ class Examination:
     Probes stand in the model until somebody arranges its sites otherwise.
     """
 
-    def __init__(self, sites: list[Site], example: Example, separate: bool) -> None:
+    def __init__(
+        self,
+        sites: list[Site],
+        example: Example,
+        references: dict[bool, list[Tensor]],
+        separate: bool,
+    ) -> None:
         self.sites, self.example = sites, example
         self.left: list[Left] = []
         self.notes: list[str] = []
-        self._references = example.references()
+        self._references = references  # the outputs of the model as it is
         self._paths = {module: path for path, module in example.model.named_modules()}
         self._originals: dict[Retraced, list[Site]] = {}
         try:

@@ -50,13 +50,16 @@ class _Surgery:
         self.needs_shape = bool(template.parameter_names) and template.scope != "layer"
 
     def operate(self, model: nn.Module, example: Any) -> SurgeryReport:
+        passes = None if example is None else Example(model, example)
+        # First of all: in its first pass a model may make parts of itself.
+        references = {} if passes is None else passes.references()
         sites, left = held_sites(model, self.selection)
-        if example is None:
+        if passes is None:
             notes = ["Without an example, calls such as F.relu(x) are not looked for."]
             modules = {s: m for s in sites if (m := self._unseen(s)) is not None}
         else:
             separate = bool(self.template.parameter_names)
-            examination = Examination(sites, Example(model, example), separate)
+            examination = Examination(sites, passes, references, separate)
             sites, notes = examination.sites, examination.notes
             left += examination.left
             try:

@@ -554,14 +554,15 @@ class Growing(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.made:
-            self.fc, self.made = nn.Linear(x.shape[1], 3), 1
+            self.fc, self.made = nn.Sequential(nn.Linear(x.shape[1], 3), nn.ReLU()), 1
         y: Tensor = self.act(self.fc(x))
         return y
 
 
-def test_a_part_that_a_model_made_in_its_first_call_stays() -> None:
+def test_a_part_that_a_model_makes_in_its_first_call_stays_and_is_operated_on() -> None:
     model, x = Growing(), torch.randn(5, 4)
-    pg.replace_activations(model, FUNCTION, example=x)
+    report = pg.replace_activations(model, FUNCTION, example=x)
+    assert [site.path for site in report.replaced] == ["act", "fc.1"]
     part = model.fc
     model(x)
     assert model.fc is part
