@@ -72,7 +72,9 @@ _NONE = object()
 
 
 def _parts(module: nn.Module) -> set[str]:
-    return {*module._modules, *module._parameters, *module._buffers}
+    # TorchScript's are no dicts, and can be walked through by their items alone.
+    parts = (module._modules, module._parameters, module._buffers)
+    return {name for each in parts for name, _ in each.items()}
 
 
 def _others(module: nn.Module) -> dict[str, Any]:

@@ -568,6 +568,20 @@ def test_a_part_that_a_model_makes_in_its_first_call_stays_and_is_operated_on() 
     assert model.fc is part
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("kind", ["script", "trace"])
+def test_parts_in_torchscript_stay_what_they_are(kind: str) -> None:
+    part, x = nn.BatchNorm1d(4), torch.randn(5, 4)
+    scripted = torch.jit.script(part) if kind == "script" else torch.jit.trace(part.eval(), (x,))
+    model = nn.Sequential(scripted, nn.ReLU(), nn.Linear(4, 2))
+    before = model.state_dict()["0.running_mean"].clone()
+    report = pg.replace_activations(model, FUNCTION, example=x)
+    assert [site.path for site in report.replaced] == ["1"]
+    assert model[0] is scripted
+    assert torch.equal(model.state_dict()["0.running_mean"], before)
+    model(x)
+
+
 def test_a_profiler_goes_on_after_the_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python 3.11's is no function, so that sys.setprofile cannot put it back."""
     enabled: list[str] = []
