@@ -52,8 +52,8 @@ class Attributes:
         """Let all be the same again; the names of what has changed."""
         changed: set[str] = set()
         for (module, parts, before), held in zip(self._before, self._held, strict=True):
-            if made := _parts(module) ^ parts:
-                changed |= made
+            if others := _parts(module) ^ parts:
+                changed |= others
                 continue
             now = _others(module)
             changed |= {n for n in {*before, *now} if now.get(n, _NONE) is not before.get(n, _NONE)}
