@@ -141,11 +141,10 @@ class Activation(nn.Module):
     def get_extra_state(self) -> Tensor:
         """The function's text: a state of another one must not be taken for its own."""
         dim = 1
-        if self._initial and self._built:
-            parameter = getattr(self, next(iter(self._initial)))
-            # Neurons of one dimension are the entries of the last one.
-            dim = -1 if self.scope == "neuron" and parameter.ndim == 1 else dim
-            dim = self.channel_dim if self.scope == "channel" else dim
+        if self._initial and self.scope == "channel":
+            dim = self.channel_dim
+        elif self._built and any(parameter.ndim == 1 for parameter in self.parameters()):
+            dim = -1  # neurons in a row are the entries of the last dimension
         return state.written(str(self.function), dim)
 
     def set_extra_state(self, _: Any) -> None:

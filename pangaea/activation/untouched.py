@@ -36,33 +36,31 @@ class Drawn:
 
 
 class Attributes:
-    """What modules have beside their parts, and what the lists, dicts, sets and deques of it hold.
+    """What modules have beside their parts, and what lists, dicts, sets and deques among it hold.
 
     A module that makes parts of itself in its first pass keeps them, and what it knows of them.
     """
 
     def __init__(self, modules: Iterable[nn.Module]) -> None:
-        self._before = [(m, _parts(m), _others(m)) for m in modules]
+        self._before = [(module, _parts(module), _attributes(module)) for module in modules]
         self._held = [
-            {name: _held(value) for name, value in others.items() if isinstance(value, _HOLDERS)}
-            for _, _, others in self._before
+            {name: _held(value) for name, value in before.items() if isinstance(value, _HOLDERS)}
+            for _, _, before in self._before
         ]
 
     def put_back(self) -> set[str]:
         """Let all be the same again; the names of what has changed."""
         changed: set[str] = set()
         for (module, parts, before), held in zip(self._before, self._held, strict=True):
-            if others := _parts(module) ^ parts:
-                changed |= others
+            if new_parts := _parts(module) ^ parts:
+                changed |= new_parts
                 continue
-            now = _others(module)
+            now = _attributes(module)
             changed |= {n for n in {*before, *now} if now.get(n, _NONE) is not before.get(n, _NONE)}
-            changed |= {n for n, contents in held.items() if not _same(before[n], contents)}
             for name in {*now} - {*before}:
                 del vars(module)[name]
             vars(module).update(before)
-            for name, contents in held.items():
-                _fill(before[name], contents)
+            changed |= {n for n, contents in held.items() if _filled(before[n], contents)}
         return changed
 
 
@@ -77,7 +75,7 @@ def _parts(module: nn.Module) -> set[str]:
     return {name for each in parts for name, _ in each.items()}
 
 
-def _others(module: nn.Module) -> dict[str, Any]:
+def _attributes(module: nn.Module) -> dict[str, Any]:
     return {name: value for name, value in vars(module).items() if name not in _OWN}
 
 
@@ -94,19 +92,17 @@ def _held(holder: Any) -> list[Any]:
     return [*holder]
 
 
-def _same(holder: Any, contents: list[Any]) -> bool:
+def _filled(holder: Any, contents: list[Any]) -> bool:
+    """Let it hold these; did it hold others?"""
     now = _held(holder)
-    return len(now) == len(contents) and all(a is b for a, b in zip(now, contents, strict=True))
-
-
-def _fill(holder: Any, contents: list[Any]) -> None:
-    if _same(holder, contents):
-        return
+    if len(now) == len(contents) and all(a is b for a, b in zip(now, contents, strict=True)):
+        return False
     holder.clear()
     if isinstance(holder, dict):
         holder |= dict(zip(contents[::2], contents[1::2], strict=True))
     else:
         (holder.update if isinstance(holder, set) else holder.extend)(contents)
+    return True
 
 
 @contextmanager

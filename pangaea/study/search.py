@@ -75,14 +75,7 @@ class Search:
 
     def run(self) -> None:
         """All that is left of it."""
-        later = {RERANK.name: self.settings.rerank, TEST.name: self.settings.runs}
-        again = self.study.failed([name for name, wanted in later.items() if wanted], OUTSIDE)
-        if again:
-            self.runner.failed = again
-            self.runner.watch.note(
-                f"{counted(len(again), 'run')} that failed after the search will be tried again, "
-                "as far as there is time"
-            )
+        self._try_again()
         with _frozen():
             runs = self.study.runs(BASELINE.name)
             failed = bool(runs) and runs[-1]["failure"] is not None  # which may have been mended
@@ -92,6 +85,17 @@ class Search:
             self._finish()
             self.time.done()
             self.runner.clear()
+
+    def _try_again(self) -> None:
+        """What failed after the search, and need not be the functions' fault."""
+        later = {RERANK.name: self.settings.rerank, TEST.name: self.settings.runs}
+        failed = self.study.failed([name for name, wanted in later.items() if wanted], OUTSIDE)
+        if failed:
+            self.runner.failed = failed
+            self.runner.watch.note(
+                f"{counted(len(failed), 'run')} that failed after the search will be tried again, "
+                "as far as there is time"
+            )
 
     def _finish(self) -> None:
         """Train the best again and test them, as far as there is time."""

@@ -133,7 +133,7 @@ def advice(study: Snapshot, page: Path) -> str:
         "as trained": sources.trained_command(study, best[0]),
         "see it all": texts.inert(str(page)),
         "more": f"pangaea top {where}",
-        "try again": f"pangaea resume {where}  # {counted(failed, 'run')} failed" * bool(failed),
+        "try again": f"pangaea resume {where}  # {counted(failed, 'run')} failed" if failed else "",
         "search on": f"pangaea resume {where} {more}",
     }
     return "".join(f"\n{what:<12} {how}" for what, how in steps.items() if how)
