@@ -1,5 +1,6 @@
 """A network's forward and backward passes as CUDA graphs, where it can be recorded."""
 
+import warnings
 from typing import Any
 
 import torch
@@ -42,7 +43,9 @@ def graphed(model: nn.Module, inputs: Any) -> bool:
 def _looks(model: nn.Module, example: tuple[Tensor, ...]) -> bool:
     """Does the network look at its values? No graph can, and a recording that fails breaks more."""
     mode = torch.cuda.get_sync_debug_mode()
-    torch.cuda.set_sync_debug_mode("error")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # once, that the mode is a prototype
+        torch.cuda.set_sync_debug_mode("error")
     try:
         model(*example)
     except Exception:
