@@ -56,8 +56,16 @@ def _sentence(study: Snapshot, best: Row | None) -> str:
     runs = {trial.number: len(trial.runs) for trial in study.trials}[best["number"]]
     return (
         f"{goal.shown(best['score'])} on validation data in {counted(runs, 'run')} of the search"
-        f"{than}. It has not been tested yet."
+        f"{than}{_again(study, best)}. It has not been tested yet."
     )
+
+
+def _again(study: Snapshot, best: Row) -> str:
+    """What the best function scored when the best were trained again."""
+    if best["reranked"] is None:
+        return ""
+    score, budget = study.goal.shown(best["reranked"]), best["reranked_budget"]
+    return f", and {score} after {budget} {study.unit}, when the best were trained again"
 
 
 def _given(study: Snapshot, best: Row | None) -> str:

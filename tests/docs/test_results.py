@@ -8,6 +8,7 @@ from statistics import fmean, median, stdev
 import pytest
 
 import pangaea as pg
+from pangaea.report.texts import short
 from pangaea.study.runs import mark
 from tests.docs.blocks import ROOT
 
@@ -16,7 +17,7 @@ README = (RESULTS / "README.md").read_text()
 ROWS = {
     name: row
     for row in re.findall(r"^\| \S+\.(?:json|csv).*$", README, re.MULTILINE)
-    for name in re.findall(r"[\w.-]+\.(?:jsonl?|csv\.gz)", row.split("|")[1])
+    for name in re.findall(r"[\w.-]+\.(?:jsonl?|csv\.gz|study)", row.split("|")[1])
 }
 TRAININGS = [*RESULTS.glob("wrn-10-4-*.json"), *RESULTS.glob("*-short.json")]
 TRAININGS += [RESULTS / "mnist1d.json", *RESULTS.glob("common-*.json")]
@@ -199,6 +200,34 @@ def test_what_was_found_on_cifar_100_is_as_its_runs_say() -> None:
         tests = [run["score"] for run in full]
         assert cells[3] == f"{fmean(run['values']['validation'] for run in full):.2f}"
         assert cells[4] == f"{fmean(tests):.2f} ± {stdev(tests):.2f} ({len(tests)})"
+
+
+def test_what_was_found_on_whole_images_is_as_its_study_says() -> None:
+    table = (ROOT / "docs/search.md").read_text().split("| function | 15 epochs |")[1]
+    rows = table.split("\n\n")[0].splitlines()[2:]
+    lines = [*map(json.loads, (RESULTS / "paper.jsonl").read_text().splitlines())]
+    published = {mark(run["function"]): [] for run in lines}
+    for run in lines:
+        if run["budget"] == 200:
+            published[mark(run["function"])].append(run["values"]["validation"])
+    known = pg.bench().where(task="wrn-10-4/cifar100", part="validation")
+    with pg.open_study(RESULTS / "search-wrn-10-4.study") as study:
+        best = [row["function"] for row in study.best(3)]
+    assert len(rows) == 5
+    for place, row in enumerate(rows):
+        name, *cells = (cell.strip() for cell in row.split("|")[1:-1])
+        text = name.rpartition(", ")[2]
+        if place < len(best):
+            text = best[place]
+            assert name == short(text)  # the text has a parameter more where two are one
+        for budget, cell in zip((15, 50, 200), cells, strict=True):
+            same = known.where(budget=budget, mark=mark(text))
+            scores = (
+                list(same.where(study="wrn-10-4").score)
+                or list(same.where(study="rank-audit").score)
+                or published[mark(text)]
+            )
+            assert cell == f"{fmean(scores):.2f} ({len(scores)})"
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,20 @@ def test_a_running_study_says_how_far_it_is_and_that_nothing_is_tested(
     assert about["sentence"].endswith("It has not been tested yet.")
 
 
+def test_what_the_best_scored_when_they_were_trained_again_is_said_until_they_are_tested(
+    tmp_path: Path,
+) -> None:
+    with Maker(tmp_path / "again.study", candidates=30) as maker:
+        maker.baseline()
+        maker.search()
+        best = maker.study.best(1)[0]["function"]
+        with maker.study.transaction():
+            maker.run("rerank", None, best, 5, 73.0)
+        score = maker.study.goal.shown(maker.study.best(1)[0]["reranked"])
+    said = sentence(tmp_path / "again.study")
+    assert f"ReLU, and {score} after 10 epochs, when the best were trained again. It has" in said
+
+
 def test_an_empty_study_says_so(paths: dict[str, Path]) -> None:
     assert sentence(paths["empty"]) == "No candidate has its result yet."
 
