@@ -123,12 +123,12 @@ class Limited(Unlimited):
             return
         plan = self._schedule.plan(self._workers)
         tried = self._study.asked(PROPOSED)
-        more = self.expected(tried, settings.candidates) - tried
-        parts = [f"about {counted(max(0, more), 'candidate')}"]
+        more = max(0, self.expected(tried, settings.candidates) - tried)
+        parts = [f"about {counted(more, 'candidate')}"] * (more > 0)
         parts += ["the best again"] * (plan.contenders > 0)
         parts += [_tests(plan.runs, alone=plan.tested < settings.tested)] * (plan.runs > 0)
         self._runner.watch.note(
-            f"{left:.1f} of {minutes:g} minutes are left, enough for {', '.join(parts)}"
+            f"{left:.1f} of {minutes:g} minutes are left, enough for {', '.join(parts) or 'no run'}"
         )
         population = settings.get("population", 0)
         if tried + more < min(population, settings.candidates):

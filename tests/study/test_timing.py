@@ -5,6 +5,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -149,6 +150,15 @@ def test_with_time_enough_nothing_is_left_out(path: Path) -> None:
     assert planned.endswith("the best again, 6 test runs each")
     assert "6 test runs each in" in done
     assert "no time for" not in done
+
+
+def test_a_plan_names_what_there_is_to_run(path: Path) -> None:
+    given = TIMED | {"candidates": 10, "runs": 0}
+    with created(path, minutes=30, rerank=False, **given) as study:
+        assert searched(study, Simulated(2, steady)).notes[0].endswith("for about 10 candidates")
+        assert searched(study, Simulated(2, steady)).notes[0].endswith("enough for no run")
+        study.change(replace(study.settings, runs=3))
+        assert searched(study, Simulated(2, steady)).notes[0].endswith("for 3 test runs each")
 
 
 @pytest.mark.parametrize("told", [True, False])
