@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from pangaea.activation.observation import Probe
@@ -38,45 +38,77 @@ class Drawn:
 class Attributes:
     """What modules have beside their parts, and what lists, dicts, sets and deques among it hold.
 
-    A module that makes parts of itself in its first pass keeps them, and what it knows of them.
+    A model that makes parts of itself in its first pass keeps them, and what it knows of them.
     """
 
     def __init__(self, modules: Iterable[nn.Module]) -> None:
-        self._before = [(module, _parts(module), _attributes(module)) for module in modules]
-        self._held = [
-            {name: _held(value) for name, value in before.items() if isinstance(value, _HOLDERS)}
-            for _, _, before in self._before
-        ]
+        self._modes = [(module, module.training) for module in modules]
+        theirs = [m for m, _ in self._modes if not isinstance(m, Probe) and not _unmade(m)]
+        self._parts = [(module, _parts(module)) for module in theirs]
+        # TorchScript's buffers are in no dict.
+        places = [p for m in theirs for p in (vars(m), m._buffers) if isinstance(p, dict)]
+        self._attributes = [(place, _attributes(place)) for place in places]
+        self._held, tensors = _content(
+            pair for m in theirs for pair in _attributes(vars(m)).items()
+        )
+        self._tensors = [(*each, each[1]._version, each[1].detach().clone()) for each in tensors]
 
     def put_back(self) -> set[str]:
         """Let all be the same again; the names of what has changed."""
-        changed: set[str] = set()
-        for (module, parts, before), held in zip(self._before, self._held, strict=True):
-            if new_parts := _parts(module) ^ parts:
-                changed |= new_parts
-                continue
-            now = _attributes(module)
+        changed = {"training" for module, mode in self._modes if module.training != mode}
+        for module, mode in self._modes:
+            module.training = mode
+        if parts := {name for module, names in self._parts for name in _parts(module) ^ names}:
+            return changed | parts
+        for place, before in self._attributes:
+            now = _attributes(place)
             changed |= {n for n in {*before, *now} if now.get(n, _NONE) is not before.get(n, _NONE)}
             for name in {*now} - {*before}:
-                del vars(module)[name]
-            vars(module).update(before)
-            changed |= {n for n, contents in held.items() if _filled(before[n], contents)}
+                del place[name]
+            place.update(before)
+        changed |= {name for name, holder, before in self._held if _filled(holder, before)}
+        with torch.no_grad():
+            for name, tensor, version, value in self._tensors:
+                if tensor._version != version:
+                    tensor.copy_(value)
+                    changed.add(name)
         return changed
 
 
-_OWN = {*vars(nn.Module())} - {"training"}  # the module's parts, and what watches it
+_PARTS = ("_modules", "_parameters")
+_OWN = (*_PARTS, "_buffers")
 _HOLDERS = (list, dict, set, deque)
 _NONE = object()
 
 
 def _parts(module: nn.Module) -> set[str]:
     # TorchScript's are no dicts, and can be walked through by their items alone.
-    parts = (module._modules, module._parameters, module._buffers)
-    return {name for each in parts for name, _ in each.items()}
+    return {name for kind in _PARTS for name, _ in getattr(module, kind).items()}
 
 
-def _attributes(module: nn.Module) -> dict[str, Any]:
-    return {name: value for name, value in vars(module).items() if name not in _OWN}
+def _attributes(place: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in place.items() if name not in _OWN}
+
+
+def _content(
+    named: Iterable[tuple[str, Any]],
+) -> tuple[list[tuple[str, Any, list[Any]]], list[tuple[str, Tensor]]]:
+    """What these hold, however deep: holders with what is in them, and tensors."""
+    left, seen = [*named], set[int]()
+    held, tensors = [], []
+    while left:
+        name, value = left.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, (tuple, *_HOLDERS)):
+            contents = _contents(value)
+            if not isinstance(value, tuple):
+                held.append((name, value, contents))
+            left += [(name, part) for part in contents]
+        elif isinstance(value, Tensor) and not value.is_inference() and not is_lazy(value):
+            tensors.append((name, value))
+    return held, tensors
 
 
 def _unmade(module: nn.Module) -> bool:
@@ -85,7 +117,7 @@ def _unmade(module: nn.Module) -> bool:
     return any(is_lazy(tensor) for tensor in tensors if tensor is not None)
 
 
-def _held(holder: Any) -> list[Any]:
+def _contents(holder: Any) -> list[Any]:
     """A dict's keys and values in turns."""
     if isinstance(holder, dict):
         return [part for pair in holder.items() for part in pair]
@@ -94,12 +126,12 @@ def _held(holder: Any) -> list[Any]:
 
 def _filled(holder: Any, contents: list[Any]) -> bool:
     """Let it hold these; did it hold others?"""
-    now = _held(holder)
+    now = _contents(holder)
     if len(now) == len(contents) and all(a is b for a, b in zip(now, contents, strict=True)):
         return False
     holder.clear()
     if isinstance(holder, dict):
-        holder |= dict(zip(contents[::2], contents[1::2], strict=True))
+        holder.update(dict(zip(contents[::2], contents[1::2], strict=True)))
     else:
         (holder.update if isinstance(holder, set) else holder.extend)(contents)
     return True
@@ -108,15 +140,10 @@ def _filled(holder: Any, contents: list[Any]) -> bool:
 @contextmanager
 def untouched(model: nn.Module) -> Iterator[None]:
     """Modes, buffers, attributes and random numbers are afterwards what they were before."""
-    modes = [(module, module.training) for module in model.modules()]
     buffers = [
-        (module, name, buffer, buffer.detach().clone())
-        for module in model.modules()
-        for name, buffer in module._buffers.items()
-        if buffer is not None and not is_lazy(buffer)
+        (buffer, buffer.detach().clone()) for buffer in model.buffers() if not is_lazy(buffer)
     ]
-    theirs = (m for m in model.modules() if not isinstance(m, Probe) and not _unmade(m))
-    attributes, drawn = Attributes(theirs), Drawn()
+    attributes, drawn = Attributes(model.modules()), Drawn()
     fast = torch.backends.mha.get_fastpath_enabled()
     # Torch's fast path for encoder layers rounds otherwise than its layers do.
     torch.backends.mha.set_fastpath_enabled(False)
@@ -128,8 +155,6 @@ def untouched(model: nn.Module) -> Iterator[None]:
         torch.backends.mha.set_fastpath_enabled(fast)
         drawn.put_back()
         attributes.put_back()
-        for module, training in modes:
-            module.training = training
         with torch.no_grad():
-            for module, name, buffer, value in buffers:
-                module._buffers[name] = buffer.copy_(value)
+            for buffer, value in buffers:
+                buffer.copy_(value)
