@@ -20,7 +20,14 @@ from torch.utils.checkpoint import checkpoint
 from pangaea.activation.graph_calls import ActivationCall, activation_calls
 from pangaea.activation.observation import tensors
 from pangaea.activation.recognition import is_activation
-from pangaea.activation.subclassing import derived, forward_source, portable, refusing, subclass
+from pangaea.activation.subclassing import (
+    ABSENT,
+    derived,
+    forward_source,
+    portable,
+    refusing,
+    subclass,
+)
 from pangaea.activation.untouched import Attributes, Drawn
 from pangaea.locating import signature
 
@@ -145,7 +152,10 @@ def _watched() -> Iterator[list[str]]:
 
 @contextmanager
 def _reading(module: nn.Module) -> Iterator[dict[str, Any]]:
-    """Plain values that are read from the module, by name: a graph has them as constants."""
+    """Plain values that are read from the module, by name: a graph has them as constants.
+
+    That there is no such attribute, or part, is one of them.
+    """
     kind: Any = type(module)
     read: dict[str, Any] = {}
 
@@ -156,7 +166,17 @@ def _reading(module: nn.Module) -> Iterator[dict[str, Any]]:
             read[name] = value
         return value
 
-    module.__class__ = derived(kind, {"__getattribute__": reading})
+    def parts(self: nn.Module, name: str) -> Any:
+        try:
+            value = kind.__getattr__(self, name)
+        except AttributeError:
+            read[name] = ABSENT
+            raise
+        if value is None:
+            read[name] = value
+        return value
+
+    module.__class__ = derived(kind, {"__getattribute__": reading, "__getattr__": parts})
     try:
         yield read
     finally:

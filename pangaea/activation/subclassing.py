@@ -13,6 +13,7 @@ from torch import nn
 
 from pangaea.errors import PangaeaError
 
+ABSENT = Ellipsis  # for a value: there is none
 _METHOD = "_of_the_class_"
 _HEAD = re.compile(r"def forward\(")
 
@@ -40,7 +41,7 @@ def forward_source(
     text += "".join(_check(name, name, value, "refuse") for name, value in fixed.items())
     tensors = {n: p.default for n, p in signature.parameters.items() if n not in fixed}
     for name in (name for name, default in tensors.items() if default is None):
-        text += f"    if {name} is None:\n        missing({name!r})\n"
+        text += f"    if {name} is None:\n        _missing({name!r})\n"
     given = ", ".join(["self", *tensors])
     bodies = [
         "".join(_check(name, f"self.{name}", value, "outdated") for name, value in values.items())
@@ -53,19 +54,21 @@ def forward_source(
 
 
 def _check(name: str, now: str, value: object, complain: str) -> str:
-    if value is None:
+    if value is ABSENT:
+        differs = f"hasattr(self, {name!r})"
+    elif value is None:
         differs = f"{now} is not None"
     elif value != value:  # NaN
         differs = f"{now} == {now}"
     else:
         differs = f"{now} != {_literal(value)}"
-    return f"    if {differs}:\n        {complain}({name!r}, {_literal(value)})\n"
+    return f"    if {differs}:\n        _{complain}({name!r}, {_literal(value)})\n"
 
 
 def refusing(methods: set[str]) -> str:
     """These methods are part of the recorded forward; alone they would still be what they were."""
     heads = ((name, f"\ndef {_METHOD}{name}(self, *_, **__):\n") for name in sorted(methods))
-    return "".join(f"{head}    inlined({name!r})\n" for name, head in heads)
+    return "".join(f"{head}    _inlined({name!r})\n" for name, head in heads)
 
 
 def _literal(value: Any) -> str:
@@ -78,8 +81,9 @@ def _literal(value: Any) -> str:
 
 
 def outdated(name: str, value: object) -> None:
+    what = f"without {name}" if value is ABSENT else f"with {name}={value!r}"
     raise PangaeaError(
-        f"this module's forward was recorded with {name}={value!r} when its activations were "
+        f"this module's forward was recorded {what} when its activations were "
         "replaced, and would not see another value: set it before that"
     )
 
@@ -128,7 +132,7 @@ def _remade(kind: Any, versions: tuple[tuple[str, Names], ...]) -> nn.Module:
 def subclass(kind: Any, source: str, names: Names) -> type[nn.Module]:
     """`kind` with another forward, under its own name; it can be copied and pickled."""
     refusals = (refuse, missing, outdated, inlined)
-    scope: dict[str, Any] = {function.__name__: function for function in refusals}
+    scope: dict[str, Any] = {f"_{function.__name__}": function for function in refusals}
     for name, value in names:
         scope[name] = import_module(value.name) if isinstance(value, _Module) else value
     exec(compile(source, f"<{kind.__name__} retraced>", "exec"), scope)

@@ -124,12 +124,15 @@ class Runner:
         for run in (*self.study.pending(stages), *failed):
             waiting.setdefault(_kind(run.wanted._asdict()), []).append(run)
         left: list[Wanted | Run] = []
-        for want in wanted:
-            kind = _kind(want._asdict())
+        kinds = [_kind(want._asdict()) for want in wanted]
+        for kind, want in zip(kinds, wanted, strict=True):
             if done[kind] > 0:
                 done[kind] -= 1
             else:
                 left.append(waiting[kind].pop(0) if waiting.get(kind) else want)
+        # Those that nobody wants any more count all the same, as long as they failed.
+        for kind in dict.fromkeys(kinds):
+            left += [run for run in waiting.get(kind, ()) if run.number in self.failed]
         if not left or (fits and not fits(_budget(left[0]), self.running, len(left))):
             return
         total = len(wanted) if total is None else total

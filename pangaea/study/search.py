@@ -249,26 +249,23 @@ class Search:
 
         complete()
         while self._suspicious():  # is it them, or the machine?
-            self._check_baseline(stage)
+            self._check_tests()
+            self._need_baseline(len(self.study.runs(BASELINE.name)) + 1)
             complete()
-        if stage is TEST and all(run["failure"] in OUTSIDE for run in self._tests_of_baseline()):
-            self._check_baseline(stage)
+        self._check_tests()
         self.time.judged(stage, functions, runs, budget)
 
     def _judged(self, run: Run, result: Result) -> None:
         self.time.ended(run, result)
         self._bad = self._bad + 1 if result.get("failure") in OUTSIDE else 0
 
-    def _check_baseline(self, stage: Stage) -> None:
-        """If not even the baseline can be trained, give up; in a test it has runs of its own."""
-        if stage is not TEST:
-            self._need_baseline(len(self.study.runs(BASELINE.name)) + 1)
-        elif (tests := self._tests_of_baseline()) and tests[-1]["failure"] in OUTSIDE:
-            self._give_up(tests[-1], "tested")
-
-    def _tests_of_baseline(self) -> list[dict[str, Any]]:
-        text = self.study.baseline
-        return [run for run in self.study.runs(TEST.name) if run["function"] == text]
+    def _check_tests(self) -> None:
+        """If not even the baseline could be tested, no test says anything."""
+        text, before = self.study.baseline, self.runner.failed
+        tests = [run for run in self.study.runs(TEST.name) if run["function"] == text]
+        tried = [run for run in tests if run["run"] not in before]
+        if tried and all(run["failure"] in OUTSIDE for run in tried):
+            self._give_up(tried[-1], "tested")
 
     def _need_baseline(self, runs: int) -> None:
         """If not even the baseline can be trained, no candidate can."""

@@ -221,6 +221,39 @@ def test_what_one_mode_reads_the_other_does_not_ask_for() -> None:
         model(x)
 
 
+class Asking(nn.Module):
+    """Asks for a part that is None, and for an attribute that is not there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.register_parameter("scale", None)
+
+    def forward(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
+        y = F.relu(self.fc(x)) if self.scale is None else self.scale
+        if missing is not None:
+            y = y + missing
+        return y + 1 if hasattr(self, "more") else y
+
+
+def test_a_recorded_forward_does_not_go_on_with_what_was_not_there() -> None:
+    x = torch.randn(3, 4)
+    for name, how in (("scale", "with scale=None"), ("more", "without more")):
+        model = Asking()
+        pg.replace_activations(model, FUNCTION, example=x)
+        model(x)
+        setattr(model, name, nn.Parameter(torch.ones(4)))
+        with pytest.raises(pg.PangaeaError, match=f"was recorded {how}"):
+            copy.deepcopy(model)(x)
+
+
+def test_an_argument_may_have_the_name_of_a_check() -> None:
+    model, x = Asking(), torch.randn(3, 4)
+    pg.replace_activations(model, FUNCTION, example=(x, x))
+    with pytest.raises(pg.PangaeaError, match="a tensor as missing"):
+        model(x)
+
+
 def test_a_profiler_goes_on_after_the_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python 3.11's is no function, so that sys.setprofile cannot put it back."""
     enabled: list[str] = []

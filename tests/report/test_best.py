@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -185,7 +186,11 @@ def test_what_a_machine_has_spoilt_can_be_tried_again(path: Path) -> None:
         assert "try again" not in best.advice(study, Path("s.html"))
         study.failed_later = {"diverged": 1, "out of memory": 2, "exception": 1}
         advice = best.advice(study, Path("s.html"))
+        study.settings = replace(study.settings, minutes=5)
+        timed = best.advice(study, Path("s.html"))
     assert f"try again    pangaea resume {path}  # 3 runs failed\n" in advice
+    assert "try again" not in timed
+    assert timed.endswith(f"search on    pangaea resume {path} --minutes 10  # 3 runs failed")
 
 
 def test_people_read_the_simplified_formula_and_copy_the_text_that_is_kept(tmp_path: Path) -> None:

@@ -90,12 +90,13 @@ def breaking_after(most: int, job: Job, seen: list[Job]) -> Result:
     return failing("exception", job) if len(seen) > most else instant(job)
 
 
-@pytest.mark.parametrize("most", [4, 8])
+@pytest.mark.parametrize(("most", "tested", "runs"), [(4, 3, 10), (8, 3, 10), (1, 19, 2)])
 def test_a_machine_that_breaks_in_the_middle_of_the_test_stops_the_search(
-    path: Path, most: int
+    path: Path, most: int, tested: int, runs: int
 ) -> None:
-    with created(path, **SMALL | {"rerank": True, "rounds": "4", "runs": 10}) as study:
-        with pytest.raises(PangaeaError, match="cannot be tested on mnist1d"):
+    given = {"rerank": True, "rounds": "4", "runs": runs, "tested": tested, "candidates": 60}
+    with created(path, **SMALL | given) as study:
+        with pytest.raises(PangaeaError, match="cannot be trained on mnist1d"):
             run(study, partial(breaking_after, most, seen=[]))
         assert len(study.runs("test")) < 40
         run(study)
@@ -113,6 +114,24 @@ class NoTime(Unlimited):
     def fits(self, *_: Any) -> bool:
         self.runs -= 1
         return self.runs > 0
+
+
+def test_that_there_is_no_time_to_try_again_is_no_fault_of_the_baseline(path: Path) -> None:
+    with created(path, **SMALL | {"rerank": True, "rounds": "4", "runs": 4}) as study:
+        with pytest.raises(PangaeaError, match="cannot be tested"):
+            run(study, partial(breaking, "test"))
+        Search(study, runner(study, instant), NoTime(0)).run()
+        assert len(study.failed(["test"], OUTSIDE)) == 10
+
+
+def test_what_failed_is_tried_again_although_fewer_runs_are_wanted_now(path: Path) -> None:
+    with created(path, **SMALL | {"rerank": True, "rounds": "4", "runs": 6}) as study:
+        run(study, lambda job: breaking("test", job) if job.seed % 3 == 0 else instant(job))
+        assert len(study.failed(["test"], OUTSIDE)) > 5
+        study.change(replace(study.settings, runs=2))
+        run(study)
+        assert not study.failed(["test"], OUTSIDE)
+        assert len(study.runs("test")) == 24
 
 
 def test_what_failed_counts_until_it_has_been_tried_again(path: Path) -> None:

@@ -122,10 +122,11 @@ def advice(study: Snapshot, page: Path) -> str:
         return f"\nno candidate could be trained; why: pangaea report {where} --format csv"
     shorter = str(parse(best[0]["function"]).simplified())
     settings = study.settings
-    more = f"--candidates {2 * settings.candidates}"
-    if settings.minutes is not None:
-        more = f"--minutes {2 * settings.minutes:g}"
     failed = sum(n for reason, n in study.failed_later.items() if reason in OUTSIDE)
+    again = f"  # {counted(failed, 'run')} failed" if failed else ""
+    more = f"--candidates {2 * settings.candidates}"
+    if settings.minutes is not None:  # without more of them there may be no time to try again
+        more = f"--minutes {2 * settings.minutes:g}{again}"
     steps = {
         "use it": f'pangaea.Activation("{shorter}")',
         "look at it": f"pangaea show {where} {best[0]['number']}",
@@ -133,7 +134,7 @@ def advice(study: Snapshot, page: Path) -> str:
         "as trained": sources.trained_command(study, best[0]),
         "see it all": texts.inert(str(page)),
         "more": f"pangaea top {where}",
-        "try again": f"pangaea resume {where}  # {counted(failed, 'run')} failed" if failed else "",
+        "try again": f"pangaea resume {where}{again}" if again and not settings.minutes else "",
         "search on": f"pangaea resume {where} {more}",
     }
     return "".join(f"\n{what:<12} {how}" for what, how in steps.items() if how)
