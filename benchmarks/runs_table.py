@@ -14,7 +14,7 @@ from pathlib import Path
 import pangaea as pg
 from pangaea.study.runs import COLUMNS, Runs, mark
 
-_KEY = ("task", "study", "stage", "function", "budget", "seed", "part")
+_KEY = ("task", "study", "stage", "candidate", "function", "budget", "seed", "part")
 
 
 def audited(path: Path) -> Runs:

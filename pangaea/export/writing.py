@@ -161,6 +161,12 @@ def python_arguments(values: Values) -> str:
     return ", ".join(["x", *defaults])
 
 
+def shaped(values: Values, style: str) -> list[str]:
+    """Lines that name the values which are lists, as arrays of their shape."""
+    shape = f".reshape{values.shape}" if len(values.shape) > 1 else ""
+    return [f"{line}{shape}" for line in lists(values.numbers, style)]
+
+
 def lists(numbers: Mapping[str, float | list[float]], style: str) -> list[str]:
     """Lines that name the values which are lists: `ALPHA = np.array([…])`."""
     return [

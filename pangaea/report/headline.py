@@ -64,8 +64,9 @@ def _again(study: Snapshot, best: Row) -> str:
     """What the best function scored when the best were trained again."""
     if best["reranked"] is None:
         return ""
-    score, budget = study.goal.shown(best["reranked"]), best["reranked_budget"]
-    return f", and {score} after {budget} {study.unit}, when the best were trained again"
+    score = study.goal.shown(best["reranked"]) if math.isfinite(best["reranked"]) else "a failure"
+    budget = f"{best['reranked_budget']} {study.unit}"
+    return f", and {score} after {budget}, when the best were trained again"
 
 
 def _given(study: Snapshot, best: Row | None) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -49,6 +50,9 @@ class CosineRecipe(ABC):
     judge_every: int = 1  # epochs between two points of the validation curve
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.generic):
+                object.__setattr__(self, name, value.item())
         if isinstance(self.epochs, bool) or not isinstance(self.epochs, int) or self.epochs < 1:
             raise PangaeaError(f"a recipe needs at least one epoch, got {self.epochs!r}")
         for name, (least, most, meaning) in _RANGES.items():

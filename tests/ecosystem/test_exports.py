@@ -74,6 +74,14 @@ def test_a_flax_module_has_the_scopes_parameters_and_learns(scope: str) -> None:
     assert loss(variables) < 0.7 * loss(start)
 
 
+@pytest.mark.parametrize("function", ["wrn-1", "prelu"])
+def test_values_of_every_neuron_of_an_image_have_its_shape_in_jax(function: str) -> None:
+    module = trained(function, "neuron", shape=(2, 4, 3))
+    x = torch.randn(5, 2, 4, 3)
+    exported = execute(pg.export(module, to="jax", name="f"))["f"]
+    np.testing.assert_allclose(exported(x.numpy()), module(x).detach(), rtol=1e-5, atol=1e-6)
+
+
 def test_trained_values_go_to_flax() -> None:
     module = trained("wrn-1", "channel", channel_dim=-1)
     x = torch.randn(4, 6, 3)

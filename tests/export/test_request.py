@@ -22,6 +22,14 @@ def test_the_folder_is_the_list_of_targets() -> None:
     assert set(wanted.split()) <= set(destinations())
 
 
+@pytest.mark.parametrize("function", ["wrn-1", "prelu", "apl"])
+def test_values_of_every_neuron_of_an_image_have_its_shape(function: str) -> None:
+    module = trained(function, "neuron", shape=(2, 4, 3))
+    x = torch.randn(5, 2, 4, 3)
+    exported = execute(pg.export(module, to="numpy", name="f"))["f"]
+    np.testing.assert_allclose(exported(x.numpy()), module(x).detach(), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("target", TEXTS)
 def test_the_formula_stands_in_every_text(target: str) -> None:
     f = pg.parse("wrn-1")

@@ -2,9 +2,10 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -117,6 +118,11 @@ def test_a_recipe_that_could_not_train_is_refused(name: str, value: Any) -> None
         replace(AdamRecipe(epochs=5, rate=0.1), **{name: value})
     with pytest.raises(PangaeaError, match="momentum is a number from 0 to below 1, got 1"):
         SGDRecipe(epochs=5, rate=0.1, momentum=1)
+
+
+def test_numpys_numbers_are_numbers() -> None:
+    recipe = AdamRecipe(epochs=np.int64(5), rate=np.float32(0.5))
+    assert json.dumps(asdict(recipe)) == json.dumps(asdict(AdamRecipe(epochs=5, rate=0.5)))
 
 
 def test_only_weights_decay() -> None:

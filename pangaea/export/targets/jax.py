@@ -6,10 +6,10 @@ from pangaea.export.writing import (
     SIGNS,
     calls,
     expression,
-    lists,
     python_arguments,
     python_function,
     python_source,
+    shaped,
     used,
 )
 from pangaea.functions.learnable import steps_of
@@ -79,10 +79,10 @@ def source(request: Request, imports: str, *parts: str) -> str:
     head = f"{name}({python_arguments(values)})"
     value = python_function(head, function.readable(), shared, result)
     needed = used(value, DEFINITIONS)
-    text = "".join((value, *needed, *lists(values.numbers, "jnp.array(%s)")))
+    text = "".join((value, *needed, *shaped(values, "jnp.array(%s)")))
     for line, use in (("import jax\n", "jax."), ("import jax.numpy as jnp", "jnp.")):
         imports = imports if use in text else imports.replace(line, "").strip()
-    arrays = "".join(f"\n\n{line}" for line in lists(values.numbers, "jnp.array(%s)"))
+    arrays = "".join(f"\n\n{line}" for line in shaped(values, "jnp.array(%s)"))
     docstring = f'"""{function.readable()}"""'
     return python_source(f"{docstring}\n\n{imports}{arrays}", needed, value, *parts)
 

@@ -9,10 +9,10 @@ from pangaea.export.writing import (
     calls,
     expression,
     gradients,
-    lists,
     python_arguments,
     python_function,
     python_source,
+    shaped,
     used,
 )
 from pangaea.functions.learnable import steps_of
@@ -300,6 +300,6 @@ def export(request: Request) -> str:
     )
     needed = used(value + derivative, DEFINITIONS)
     standard = "import math\n\n" if "math." in "".join(needed) else ""
-    arrays = "".join(f"\n\n{line}" for line in lists(values.numbers, "np.array(%s)"))
+    arrays = "".join(f"\n\n{line}" for line in shaped(values, "np.array(%s)"))
     head = f'"""{function.readable()}"""\n\n{standard}import numpy as np{arrays}'
     return python_source(head, needed, value, derivative)
