@@ -35,6 +35,12 @@ class Standing(NamedTuple):
         return self.task.goal
 
     @property
+    def runs(self) -> int:
+        """How many there are, those that failed among them."""
+        left_out = self.failures if self.task.drops_failures else 0
+        return len(self.scores) + left_out
+
+    @property
     def task_trained(self) -> str:
         """The cell's task, or what of its data there are runs on."""
         return self.cell.task if self.kind is None else self.kind[2]

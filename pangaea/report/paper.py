@@ -25,7 +25,7 @@ class Shown(NamedTuple):
     caption: str
     groups: dict[str, list[list[str]]]  # rows by the group they stand in
     notes: list[str]
-    missing: list[str]  # which cells have no run
+    missing: list[str]  # which cells have no run, or not all that they shall have
 
     @property
     def below(self) -> list[str]:
@@ -48,7 +48,7 @@ def table(
     for one in [*rows, *(found_here(row, runs) if compared else [])]:
         if one.scores or one.failures or every:
             groups.setdefault(one.cell.group, []).append(_texts(one))
-    return Shown(row.caption, groups, _notes(rows), missing(row.name, rows, brief))
+    return Shown(row.caption, groups, _notes(rows), missing(row.name, rows, scale, brief=brief))
 
 
 def function(cell: Cell) -> str:
@@ -113,19 +113,41 @@ def _notes(rows: Sequence[Standing]) -> list[str]:
     return notes
 
 
-def missing(name: str, rows: Sequence[Standing], brief: bool = False) -> list[str]:
-    """Which cells have no run yet, by their tasks."""
-    without: dict[str, list[str]] = {}
-    for one in rows:
-        if not one.scores and not one.failures:
-            without.setdefault(one.cell.task, []).append(function(one.cell))
-    if not without:
-        return []
-    count = sum(map(len, without.values()))
+def missing(
+    name: str, rows: Sequence[Standing], scale: Scale | None = None, *, brief: bool = False
+) -> list[str]:
+    """Which cells have no run yet, a shorter or smaller one alone, or fewer than they shall have.
+
+    Of a scale's runs each is one of those that were asked for, however short.
+    """
+    without = [one for one in rows if one.kind is None]
+    shorter = [one for one in rows if one.recipe and scale is None]
+    wanted = {one: one.cell.runs if scale is None else scale.runs(one.cell) for one in rows}
+    fewer = [one for one in rows if one not in shorter if 0 < one.runs < wanted[one]]
+    count = f"{len(without)} of {len(rows)} cells of {name}"
     if brief:
-        return [f"{count} of {len(rows)} cells of {name} have no run yet."]
-    listed = [f"{task}: {', '.join(names)}" for task, names in without.items()]
-    return [f"Missing are {count} of {len(rows)} cells of {name}.", *listed]
+        return [f"{count} have no run yet: pangaea paper show {name} names them."] * bool(without)
+    return [
+        *_listed(f"Missing are {count}.", without, lambda one: ""),
+        *_listed(
+            f"Trained shorter, or on fewer data, alone: {len(shorter)}.",
+            shorter,
+            lambda one: f" ({one.recipe})",
+        ),
+        *_listed(
+            f"With fewer runs than they shall have: {len(fewer)}.",
+            fewer,
+            lambda one: f" ({one.runs} of {wanted[one]})",
+        ),
+    ]
+
+
+def _listed(title: str, rows: Sequence[Standing], more: Callable[[Standing], str]) -> list[str]:
+    """Their functions by their tasks, below a title; nothing without any."""
+    names: dict[str, list[str]] = {}
+    for one in rows:
+        names.setdefault(one.cell.task, []).append(function(one.cell) + more(one))
+    return [title] * bool(rows) + [f"{task}: {', '.join(each)}" for task, each in names.items()]
 
 
 def every_table(
@@ -196,7 +218,8 @@ def latex(shown: Shown) -> str:
         parts.append(rf"\multicolumn{{{len(used)}}}{{l}}{{\textbf{{{_tex(group)}}}}} \\")
         parts += [" & ".join(_tex(row[i]) for i in used) + r" \\" for row in members]
     parts += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*parts, *(f"% {note}" for note in shown.below)]) + "\n"
+    notes = [rf"\par{{\footnotesize {_tex(note)}\par}}" for note in shown.notes]
+    return "\n".join([*parts, *notes, *(f"% {note}" for note in shown.missing)]) + "\n"
 
 
 _TEX = {
@@ -222,7 +245,9 @@ _TEX = {
 
 
 def _tex(text: str) -> str:
-    return "".join(_TEX.get(c, c) for c in text)
+    parts = re.split(r"\^(\d+)", text)  # every second one is an exponent
+    shown = ["".join(_TEX.get(c, c) for c in part) for part in parts]
+    return "".join(rf"$^{{{part}}}$" if i % 2 else part for i, part in enumerate(shown))
 
 
 def _captioned(shown: Shown) -> str:

@@ -141,7 +141,7 @@ def _of_runs(
         recipes = [*dict.fromkeys(one.recipe for one in there if one.recipe)]
         compressed = [f"Compressed: {'; '.join(recipes)}."] if recipes else []
         with opened(study) as snapshot:
-            return Drawn(draw(snapshot, there), [*compressed, *missing(row.name, rows)])
+            return Drawn(draw(snapshot, there), [*compressed, *missing(row.name, rows, scale)])
 
     return from_runs
 

@@ -121,9 +121,23 @@ def test_the_table_names_what_is_missing() -> None:
     assert "wrn-10-4/cifar100: " in text
     assert "PReLU per neuron" in text
     assert "Missing" not in plain(table("results", known, brief=True))
-    assert text.count("Swish ") == 1
+    assert text.count("Swish  ") == 1
     shown = plain(table("results", known, every=True))
     assert sum("cifar100" in line for line in shown.splitlines()[:-1]) >= 90
+
+
+def test_what_is_there_in_part_is_named_too() -> None:
+    known = runs("swish", 72.0, 73.0) + runs("relu", 70.0, budget=50) + runs("gelu", *[70.0] * 10)
+    text = plain(table("results", known))
+    assert "Missing are 87 of 90" in text
+    lines = text.splitlines()
+    shorter = lines.index("Trained shorter, or on fewer data, alone: 1.")
+    assert lines[shorter + 2] == "wrn-10-4/cifar100: ReLU (50 epochs)"
+    fewer = lines.index("With fewer runs than they shall have: 1.")
+    assert lines[fewer + 2 :] == ["wrn-10-4/cifar100: Swish (2 of 10)"]
+    lab = plain(table("results", known, scale("lab")))
+    assert "With fewer runs than they shall have: 1.\n\nwrn-10-4/cifar100: ReLU (1 of 3)" in lab
+    assert "shorter" not in lab
 
 
 def test_stars_are_of_a_welch_test_against_our_own_relu() -> None:
@@ -143,6 +157,8 @@ def test_markdown_and_latex_keep_to_their_syntax() -> None:
     body = [line for line in tex.splitlines() if line.endswith(r"\\")]
     assert all(line.count("&") in (0, 6) for line in body)
     assert r"log($\sigma$($\alpha$$\cdot$x))" in tex
+    assert r"\par{\footnotesize test accuracy (\%), mean $\pm$ sample sd." in tex
+    assert r"x$^{2}$" in latex(table("results", [], every=True)._replace(notes=["x^2"]))
 
 
 def test_a_block_in_markdown_is_made_by_the_command_that_it_names() -> None:
@@ -174,9 +190,20 @@ def test_the_published_tables_are_made_from_the_published_runs(name: str) -> Non
     assert filled(text, lambda path: lines.read(file.parent / path)) == text
 
 
+def test_how_many_functions_come_out_as_printed_is_said_as_the_table_has_it() -> None:
+    text = (REPOSITORY / "docs/paper_map.md").read_text(encoding="utf-8")
+    rows = standings(experiment("telling"), lines.read(RESULTS), scale("paper"))
+    compared = [one.apart for one in rows if one.error is not None]
+    sentence = (
+        f"{compared.count(False)} of {len(compared)} functions on WRN-10-4 come out within two "
+        "standard errors of the print"
+    )
+    assert text.count(sentence) == text.count("on WRN-10-4 come out within two") == 10
+
+
 def test_every_table_that_has_a_run_is_on_the_page() -> None:
     head, rows, notes = every_table(lines.read(RESULTS))
     assert any("mean ± sample sd" in note for note in notes)
-    assert "of 90 cells of results have no run yet. " in notes[-1]
+    assert "of 90 cells of results have no run yet: pangaea paper show" in notes[-1]
     assert all(len(row) == len(head) for row in rows)
     assert {"results", "search_strategy", "disable_parameters"} <= {row[0] for row in rows}
