@@ -45,7 +45,8 @@ def list_experiments(study: Kept = STUDY, scale: Size = "paper") -> None:
     console.print(experiments_table(_runs(study, missing=True), scale, ended), highlight=False)
     say(
         "\nRuns in the study of those that it takes at this scale, searches that ended beside it, "
-        "epochs of all of them, and about how long this machine's device takes for these. "
+        "epochs of all of them, and about how long these take here, a GPU counted as an H200 and "
+        "every core of a CPU as one of a server's. "
         "pangaea paper run NAME goes on with one, pangaea paper show NAME shows it."
     )
 

@@ -21,7 +21,7 @@ def headline(study: Snapshot) -> dict[str, Any]:
     best = first[0] if first else None
     return {
         "function": texts.short(best["function"]) if best else None,
-        "sentence": _sentence(study, best) + _given(study, best),
+        "sentence": _start(study, best) + _sentence(study, best),
         "state": state(study),
         "facts": dict(_facts(study, best)),
         "tested": tested(study),
@@ -69,12 +69,14 @@ def _again(study: Snapshot, best: Row) -> str:
     return f", and {score} after {budget}, when the best were trained again"
 
 
-def _given(study: Snapshot, best: Row | None) -> str:
-    """That the best function was not found, for it is one of the warm start."""
+def _start(study: Snapshot, best: Row | None) -> str:
+    """That the search had a warm start, and whether the best function is one of that."""
     given = study.settings.given
-    if best is None or not given or not any(equivalent(parse(best["function"]), f) for f in given):
+    if best is None or not given:
         return ""
-    return " It was not found: the search began with it."
+    if any(equivalent(parse(best["function"]), f) for f in given):
+        return "Not found, for the search began with it: "
+    return "After a warm start: "
 
 
 def _compared(goal: Goal, mine: Scores, reference: Scores, name: str) -> str:

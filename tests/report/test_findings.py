@@ -350,7 +350,9 @@ def test_a_warm_start_is_said_and_that_its_function_was_not_found(tmp_path: Path
             assert progress(study).endswith("warm start") or "warm start ·" in progress(study)
             assert about["facts"]["warm start"].startswith("Tanh")
             told.append(about["sentence"])
-    assert told[0] == told[1] + " It was not found: the search began with it."
+    sentence = told[1].removeprefix("After a warm start: ")
+    assert told == [f"Not found, for the search began with it: {sentence}", told[1]]
+    assert sentence != told[1]
 
 
 def test_tests_of_functions_that_are_no_longer_the_best_do_not_count(tmp_path: Path) -> None:
