@@ -45,6 +45,26 @@ def complaint(done: Done) -> str:
     return done.stderr
 
 
+def test_a_search_goes_on_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
+    arguments = ("search", *BRIEF, "--study", ":fire:.study")
+    with subprocess.Popen(
+        [*PROGRAM, *arguments],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (0, b"")
+    shown = run("top", ":fire:.study", cwd=tmp_path).stdout  # which is no picture of a fire
+    assert "4 of 4 candidates" in shown
+    assert "pangaea export :fire:.study" in shown
+
+
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     folder = tmp_path_factory.mktemp("searched")

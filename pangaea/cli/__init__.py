@@ -2,7 +2,6 @@
 
 import errno
 import io
-import os
 import sys
 
 import typer
@@ -17,7 +16,7 @@ from pangaea.cli import (  # noqa: F401 (the commands)
     study,
     training,
 )
-from pangaea.cli.app import app
+from pangaea.cli.app import app, nowhere
 from pangaea.errors import PangaeaError, ParseError
 
 
@@ -39,20 +38,15 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         # The reader has gone: `pangaea list | head`.
-        _nowhere()
+        nowhere()
         sys.exit(1)
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        _nowhere()
+        nowhere()
         typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
         sys.exit(2)
 
 
 # What a disk or a device says to a writer; never a mistake of ours.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-
-
-def _nowhere() -> None:
-    """What is left of the output goes nowhere, silently, at the interpreter's end too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,5 +1,7 @@
 """The Typer application that the commands belong to."""
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
@@ -28,7 +30,22 @@ app = App(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-console = Console()
+
+
+class _Console(Console):
+    """Where the output goes; whoever reads it may go away, and the command goes on unseen."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        nowhere()
+
+
+def nowhere() -> None:
+    """What is left of the output goes nowhere, silently, at the interpreter's end too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+console = _Console(emoji=False)  # `:fire:` is a name
 
 
 def say(text: str) -> None:

@@ -95,7 +95,7 @@ def _line(text: str) -> str:
 
 
 def _write(usage: str, about: str, groups: dict[str, list[Row]]) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
     width = min(console.width, _WIDEST)
     paragraphs = [f"Usage: {usage}", *(_line(paragraph) for paragraph in about.split("\n\n"))]
     for paragraph in paragraphs:

@@ -183,7 +183,7 @@ def general(
     from pangaea.tasks.finding import task as find_task
 
     try:
-        with display(Console(stderr=True) if as_json else console) as watch:
+        with display(Console(stderr=True, emoji=False) if as_json else console) as watch:
             rows = judge(
                 studies, task or None, out=out, runs=runs, tests=tests, watch=watch, **given
             )

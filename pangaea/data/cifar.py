@@ -92,7 +92,7 @@ def _fetch(archive: Archive, packed: BufferedRandom) -> None:
     from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=Console(stderr=True, emoji=False), transient=True) as progress:
         bar = progress.add_task(f"Downloading {archive.name}", total=None)
         for chunk, total in _received(archive):
             packed.write(chunk)

@@ -25,11 +25,12 @@ def welch(goal: Goal, better: Scores, than: Scores) -> float | None:
         return None
     if len(set(mine)) == len(set(others)) == 1:
         return None if mine[0] == others[0] else float(mine[0] < others[0])
-    with np.errstate(over="ignore", invalid="ignore"):  # of scores that are hardly numbers
+    with np.errstate(all="ignore"):  # of scores that are hardly numbers
         a, b = (np.var(scores, ddof=1) / len(scores) for scores in (mine, others))
         t = (np.mean(mine) - np.mean(others)) / np.sqrt(a + b)
         freedom = (a + b) ** 2 / (a**2 / (len(mine) - 1) + b**2 / (len(others) - 1))
-        return float(stdtr(freedom, -t))
+        p = float(stdtr(freedom, -t))
+    return p if math.isfinite(p) else None
 
 
 def stars(p: float | None) -> str:

@@ -4,6 +4,7 @@ A run is on the disk before it is submitted, and its result before anything foll
 driver killed at any instant goes on by submitting again what has no result.
 """
 
+import os
 import signal
 import sys
 import threading
@@ -51,7 +52,7 @@ class Watch:
 
 
 class Stop:
-    """Ctrl-C or SIGTERM once: begin nothing new. Twice: stop at once."""
+    """Ctrl-C, SIGTERM or a terminal that closes once: begin nothing new. Twice: stop at once."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -59,7 +60,10 @@ class Stop:
     def __enter__(self) -> "Stop":
         self._before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            numbers = [signal.SIGINT, signal.SIGTERM]
+            if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup has it
+                numbers.append(signal.SIGHUP)
+            for number in numbers:
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
@@ -68,9 +72,20 @@ class Stop:
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            _leave_terminal()
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+
+
+def _leave_terminal() -> None:
+    """Nothing can be written to one that is closed."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for place in range(3):
+        if os.isatty(place):
+            os.dup2(nowhere, place)
+    os.close(nowhere)
 
 
 class Runner:

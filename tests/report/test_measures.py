@@ -50,6 +50,12 @@ def test_p_is_that_of_a_one_tailed_welch_test() -> None:
     assert p != pytest.approx(pooled, rel=1e-3)
 
 
+@pytest.mark.parametrize("size", [1e160, 1e300, 1e-200, 1e-300])
+def test_scores_that_are_hardly_numbers_have_no_p_or_a_finite_one(size: float) -> None:
+    p = welch([score * size for score in HIGH], [score * size for score in LOW])
+    assert p is None or math.isfinite(p)
+
+
 def test_the_other_way_round_p_is_the_rest() -> None:
     p, q = welch(HIGH, LOW), welch(LOW, HIGH)
     assert p is not None

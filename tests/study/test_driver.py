@@ -235,7 +235,7 @@ def test_a_study_without_a_name_gets_one_that_is_free(
             assert study.settings.task == "mnist1d"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_a_search_when_what_runs_is_done(
     path: Path, drivers: Drivers, number: int
 ) -> None:

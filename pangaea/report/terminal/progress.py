@@ -33,7 +33,7 @@ def bar(stream: TextIO, total: float) -> Iterator[Callable[..., None]]:
         TextColumn("ETA"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(file=stream), transient=True) as progress:
+    with Progress(*columns, console=Console(file=stream, emoji=False), transient=True) as progress:
         shown = progress.add_task("", total=total)
 
         def advance(done: float, what: str | None = None) -> None:

@@ -1,5 +1,6 @@
 """What a person sees of a search: a live table on a terminal, plain lines elsewhere."""
 
+import io
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -142,8 +143,11 @@ class Lines(Board):
         self._stream = stream
 
     def say(self, text: str) -> None:
-        self._stream.write(text + "\n")
-        self._stream.flush()
+        try:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+        except BrokenPipeError:  # nobody reads it any more; the search goes on
+            self._stream = io.StringIO()
 
     def stage(self, study: Study, name: str, done: int, total: int) -> None:
         goes_on = (name, done) == (self.name, self.done)  # with its next round
