@@ -66,6 +66,9 @@ class Site:
         """Let `module` do the activation's work, in the mode and with the hooks of the old one."""
         vars(self.home).pop(self.name, None)
         self.home._modules[self.name] = module
+        if isinstance(self.home, nn.TransformerDecoderLayer):
+            # A copy of torch's would take F.relu for the activation that is no attribute as well.
+            vars(self.home)[self.name] = module
         old = self.compute
         module.train(old.training if isinstance(old, nn.Module) else self.home.training)
         if isinstance(old, nn.Module) and not isinstance(
@@ -76,6 +79,7 @@ class Site:
                 vars(module)[hooks] = vars(old)[hooks]
 
     def restore(self) -> None:
+        vars(self.home).pop(self.name, None)
         if isinstance(self.before, nn.Module):
             self.home._modules[self.name] = self.before
             return

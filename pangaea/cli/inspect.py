@@ -59,7 +59,14 @@ def _example(text: str) -> Any:
     import torch
 
     if _SHAPE.fullmatch(text.strip()):
-        return torch.randn([int(size) for size in re.split("[,x]", text)])
+        try:
+            return torch.randn([int(size) for size in re.split("[,x]", text)])
+        except (RuntimeError, OverflowError, TypeError, ValueError):  # torch has all of them
+            raise PangaeaError(f"an input of the shape {text} does not fit into memory") from None
+    if not re.search("[.:]", text):
+        raise PangaeaError(
+            f"an example is a shape such as 2,3,32,32 or a place such as file.py:name, got {text!r}"
+        )
     return _called(text)
 
 

@@ -35,6 +35,9 @@ class Values:
     channel_dim: int | None = None
 
 
+_LOCALS = ("self", "shape", "wide")  # of the methods that are written
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     function: Function | Learnable
@@ -44,13 +47,14 @@ class Request:
 
     def identifier(self, reserved: Collection[str] = ()) -> str:
         """A name for a function, not one of those that the text around it uses."""
-        arguments = "x", *self.function.parameters
+        arguments = "x", *self.function.parameters, *_LOCALS
         taken = keyword.iskeyword(self.name) or self.name in {*reserved, *arguments}
         return f"{self.name}_activation" if taken else self.name
 
     def class_name(self, reserved: Collection[str] = ()) -> str:
         name = "".join(word.capitalize() for word in self.name.split("_"))
-        return f"{name}Activation" if name in reserved else name
+        taken = keyword.iskeyword(name) or name in reserved
+        return f"{name}Activation" if taken else name
 
     @property
     def scope(self) -> str:

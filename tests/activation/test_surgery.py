@@ -1,5 +1,7 @@
 """Activations replaced in models as people write them: what is found, and what stays."""
 
+import copy
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -414,3 +416,18 @@ def test_the_examples_of_the_docs_run(capsys: pytest.CaptureFixture[str]) -> Non
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec("\n".join(blocks), {})
     assert f"```text\n{capsys.readouterr().out}```" in text
+
+
+def test_a_decoder_layer_of_torchs_keeps_its_function_in_copies() -> None:
+    """Torch's own way of copying it takes F.relu for an activation that is a module."""
+    layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True).eval()
+    x, memory = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
+    pg.replace_activations(layer, FUNCTION, example=(x, memory))
+    y = layer(x, memory)
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert torch.equal(twin(x, memory), y)
+        assert twin.activation is not layer.activation
+        assert isinstance(twin.activation, pg.Activation)
+    report = pg.replace_activations(layer, "relu", example=(x, memory))
+    assert [site.path for site in report.replaced] == ["activation"]
+    assert str(layer.activation.function) == "relu(x)"

@@ -1,6 +1,8 @@
 """What an export is asked for: names, values, and what it says to mistakes."""
 
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,28 @@ def test_names_are_the_catalogs_or_the_users_and_clash_with_nothing(
 ) -> None:
     exported = execute(pg.export(function, to="torch", name=name))
     assert all(part in exported for part in expected)
+
+
+@pytest.mark.parametrize("name", ["wide", "self", "shape", "None", "True", "lambda", "torch"])
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_torch_module_may_have_any_name(name: str, scope: str) -> None:
+    module = trained("wrn-1", scope)
+    exported = execute(pg.export(module, to="torch", name=name)).values()
+    (kind,) = (k for k in exported if isinstance(k, type) and issubclass(k, torch.nn.Module))
+    x = torch.randn(2, 6, 3)
+    torch.testing.assert_close(kind()(x), module(x))
+
+
+@pytest.mark.parametrize("target", ["keras", "jax", "flax", "tensorflow", "numpy"])
+@pytest.mark.parametrize("name", ["self", "None", "True", "lambda", "x"])
+def test_any_name_makes_source_that_can_be_read(target: str, name: str) -> None:
+    compile(pg.export("wrn-1", to=target, name=name), "exported", "exec")
+
+
+@pytest.mark.parametrize("name", ["float", "double", "main", "y1", "nan", "expf", "wrn_1"])
+def test_any_name_makes_a_header_that_compiles(tmp_path: Path, name: str) -> None:
+    (tmp_path / "f.h").write_text(pg.export("wrn-1", to="c", name=name))
+    subprocess.run(["gcc", "-Wall", "-Werror", "-fsyntax-only", tmp_path / "f.h"], check=True)
 
 
 @pytest.mark.parametrize("name", ["swish", "tanh", "exp", "gelu", "relu", "pow"])

@@ -208,6 +208,16 @@ DEFINITIONS = {name: _definition(name, *body) for name, body in _BODIES.items()}
 # Words of C and of its library: a function may not be called so.
 _RESERVED = set(re.findall(r"[a-z]\w*", " ".join(DEFINITIONS.values()))) - {*DEFINITIONS}
 _RESERVED |= {row.template.split("(")[0] for row in OPERATORS.values()} - {*DEFINITIONS}
+# The language's own words, and what else <math.h> declares, there in three kinds each.
+_WORDS = """asm auto break case char const continue default do double else enum extern float for
+goto if inline int long main register restrict return short signed signgam sizeof static struct
+switch typedef typeof union unsigned void volatile while"""
+_DECLARED = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp
+exp10 exp2 expm1 fabs fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb isinf isnan j0 j1
+jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter
+nexttoward pow remainder remquo rint round scalb scalbln scalbn significand sin sincos sinh sqrt tan
+tanh tgamma trunc y0 y1 yn"""
+_RESERVED |= {*_WORDS.split(), *(f"{n}{kind}" for n in _DECLARED.split() for kind in ("", *"fl"))}
 
 
 def export(request: Request) -> str:
