@@ -298,6 +298,13 @@ def test_a_text_that_is_no_function_is_answered_in_one_sentence(
     assert said.rstrip("\n").isprintable()
 
 
+def test_what_a_plot_cannot_be_is_answered_in_one_sentence() -> None:
+    assert "the plot is a PNG file: call it x.png" in complaint(
+        run("show", "relu", "--png", "x.jpg")
+    )
+    assert "alpha is a finite number, got nan" in complaint(run("show", "wrn-1", "--alpha", "nan"))
+
+
 def test_a_file_that_cannot_be_written_is_answered_in_one_sentence() -> None:
     said = complaint(run("show", "relu", "--png", "/dev/null/x.png"))
     assert "cannot write /dev/null/x.png: Not a directory" in said

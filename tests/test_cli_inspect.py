@@ -76,7 +76,10 @@ def test_which_function_and_scope_are_options(inspect: Callable[..., tuple[int, 
     ("arguments", "message"),
     [
         (("mine.py:make_modl",), "did you mean make_model"),
-        (("mine.py:number",), "mine.py:number is a int"),
+        (
+            ("mine.py:number",),
+            "mine.py:number is no torch.nn.Module, nor a function that makes one, but of type int",
+        ),
         (("nothing.py:x",), "there is no file nothing.py"),
         (("mine.py:broken",), "the code of mine.py:broken fails: TypeError"),
         (

@@ -106,7 +106,8 @@ def test_show_tells_what_training_made_of_a_candidate(searched: tuple[Path, Done
     complaints = {
         ("show", path.name, "99"): "has no candidate 99",
         ("show", "none.study"): "there is no study at none.study",
-        ("show", "relu", "3"): "there is no study at relu",
+        ("show", "relu", "3"): "relu is a function; a number, 3, belongs to a study's file",
+        ("show", "."): ". is a folder, not a study",
     }
     for arguments, sentence in complaints.items():
         assert sentence in complaint(run(*arguments, cwd=path.parent))

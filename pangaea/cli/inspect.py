@@ -51,7 +51,9 @@ def _model(text: str) -> Any:
     model = _called(text)
     if not isinstance(model, nn.Module):
         kind = type(model).__name__
-        raise PangaeaError(f"{text} is a {kind}; a torch.nn.Module or a function that makes one")
+        raise PangaeaError(
+            f"{text} is no torch.nn.Module, nor a function that makes one, but of type {kind}"
+        )
     return model
 
 

@@ -1,6 +1,8 @@
 """Commands on functions: space, operators, list, show."""
 
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +15,7 @@ from pangaea.errors import PangaeaError, UnknownNameError
 if TYPE_CHECKING:
     from pangaea.functions.space import Space
 
+_OTHER_PICTURES = (".gif", ".jpeg", ".jpg", ".pdf", ".svg", ".webp")
 FunctionText = Annotated[
     str,
     typer.Argument(
@@ -174,6 +177,10 @@ def show(
 
     asked = {"alpha": alpha, "beta": beta, "gamma": gamma}
     given = {name: value for name, value in asked.items() if value is not None}
+    if wrong := [name for name, value in given.items() if not math.isfinite(value)]:
+        raise PangaeaError(f"{wrong[0]} is a finite number, got {given[wrong[0]]}")
+    if png is not None and png.suffix.lower() in _OTHER_PICTURES:
+        raise PangaeaError(f"the plot is a PNG file: call it {png.with_suffix('.png')}")
     study = study_file(function, candidate)
     one = None if study is None else Candidate.read(study, candidate_number(candidate))
     if one is not None:
@@ -208,19 +215,37 @@ def study_file(text: str, candidate: str | None) -> Path | None:
     from pangaea.errors import ParseError
     from pangaea.functions.catalog import resolve
 
+    try:
+        resolve(text)
+        error = None
+    except ParseError as unreadable:
+        error = unreadable
+    if error is None and candidate is None:
+        return None
+    if text.endswith(".study") or _is_file(text):
+        return Path(text)
+    if error is None:
+        raise PangaeaError(
+            f"{text} is a function; a number, {candidate}, belongs to a study's file"
+        )
+    if text and _is_folder(text):
+        raise PangaeaError(f"{text} is a folder, not a study")
     if candidate is None:
-        try:
-            resolve(text)
-            return None
-        except ParseError:
-            if not (text.endswith(".study") or _is_file(text)):
-                raise
+        raise error
     return Path(text)
 
 
+def _is_folder(text: str) -> bool:
+    return _is(Path.is_dir, text)
+
+
 def _is_file(text: str) -> bool:
+    return _is(Path.is_file, text)
+
+
+def _is(kind: Callable[[Path], bool], text: str) -> bool:
     try:
-        return Path(text).is_file()
+        return kind(Path(text))
     except (OSError, ValueError):  # too long for a name, or with a null character
         return False
 

@@ -50,7 +50,7 @@ def _located(name: str) -> Task:
     value = locate(name)
     if not isinstance(value, Task):
         raise PangaeaError(
-            f"{name} is a {type(value).__name__}, not a task: make one with pangaea.Task(…)"
+            f"{name} is no task, but of type {type(value).__name__}: make one with pangaea.Task(…)"
         )
     _LOCATED[settled(name)] = value
     return value

@@ -378,7 +378,9 @@ def test_what_is_not_there_or_no_task_is_said(place: Callable[[str], str], tmp_p
 
 
 def test_what_is_no_task_is_said(place: Callable[[str], str]) -> None:
-    with pytest.raises(PangaeaError, match=r"is a int, not a task: make one with pangaea\.Task"):
+    with pytest.raises(
+        PangaeaError, match=r"is no task, but of type int: make one with pangaea\.Task"
+    ):
         pg.task(place("task = 3"))
 
 

@@ -50,12 +50,14 @@ def table(judged: Sequence[dict[str, Any]]) -> Functions:
     ]
     best = max(worths, default=None)
     lines = []
-    for goal, row in zip(goals, judged, strict=True):
+    formulas = [_formula(row["function"]) for row in judged]
+    for formula, goal, row in zip(formulas, goals, judged, strict=True):
         known = row["mean"] is not None
         reasons = f" ({', '.join(map(texts.inert, row['reasons']))})" if row["reasons"] else ""
         lines.append(
             Line(
-                _formula(row["function"]),
+                # What people read the same is told apart by the text.
+                formula if formulas.count(formula) == 1 else texts.inert(row["function"]),
                 [
                     goal.shown_mean(row["mean"], row["sd"]) if known else _unknown(goal, row),
                     str(row["n"]),
@@ -73,7 +75,11 @@ def table(judged: Sequence[dict[str, Any]]) -> Functions:
 def footer(judged: Sequence[dict[str, Any]]) -> str:
     """What the table says, and what went wrong."""
     first = judged[0]
-    lines = [f"\n{Goal(**first['goal']).label(first['data'])} on {first['task']}, mean ± sample sd"]
+    what = Goal(**first["goal"]).label(first["data"])
+    lines = [
+        f"\n{what} on {first['task']}, mean ± sample sd; seconds: of all runs of a function, "
+        "starting up among the first one's"
+    ]
     if first["against"] is not None:
         lines.append(legend(_formula(first["against"])))
     wrong = {
