@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from random import Random
 
 from pangaea.evolution.freedom import freedom
-from pangaea.evolution.ranking import ranked
 from pangaea.evolution.strategies import evolution, thrifty
-from pangaea.evolution.trials import Again, Proposal, Trial
+from pangaea.evolution.trials import Proposal, Trial
 from pangaea.settings import setting
 
 DEFAULTS = {"seeds": "common", "rounds": "16,8,4,4,2,2,2,2"}
@@ -25,15 +24,10 @@ class Settings(evolution.Settings):
 
     children: int = setting(20, "Children of which one is trained.", least=1, most=1000)
     unscreened: float = setting(0.25, "What part is taken as it comes.", least=0, most=1)
-    rungs: int = setting(
-        0, "The best one of so many is trained again, twice as long; 0: none.", least=0, most=100
-    )
 
 
-def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal | Again:
+def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal:
     """What thrifty proposes, or the freest of several such."""
-    if settings.rungs and (again := _promoted(trials, settings.rungs)):
-        return again
     count = 1 if rng.random() < settings.unscreened else settings.children
     children: list[Proposal] = []
     for _ in range(count):
@@ -42,15 +36,6 @@ def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposa
             return max(children, key=_promise, default=child)
         children.append(child)
     return max(children, key=_promise)
-
-
-def _promoted(trials: Sequence[Trial], rungs: int) -> Again | None:
-    """The best that was trained once, if it is in the best part of all by that."""
-    once = [trial for trial in trials if len(trial.runs) == 1 and trial.score is not None]
-    if not once or len(trials) - sum(len(t.runs) == 1 for t in trials) >= len(trials) // rungs:
-        return None
-    best = ranked(once)[0]
-    return Again(best.number, 2 * best.runs[0].budget)
 
 
 def _promise(child: Proposal) -> float:
