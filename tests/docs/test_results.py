@@ -5,9 +5,11 @@ import re
 from pathlib import Path
 from statistics import fmean, median, stdev
 
+import numpy as np
 import pytest
 
 import pangaea as pg
+from benchmarks.strategies import difference, interval
 from pangaea.report.texts import short
 from pangaea.study.runs import mark
 from tests.docs.blocks import ROOT
@@ -173,6 +175,30 @@ def test_what_strategies_find_on_another_task_is_as_their_searches_say() -> None
     better = sum(row["test"] > tanh for row in published["rows"])
     assert f"tanh is the best there, with {tanh:.4f}" in text
     assert f"{better} of the {len(published['rows'])} searches" in text
+
+
+def test_all_searches_of_choosy_together_are_as_said() -> None:
+    files = [
+        json.loads((RESULTS / f"strategies{end}.json").read_text()) for end in ("", "-restarts")
+    ]
+    rows = [row for file in files for row in file["rows"]]
+    arms = {"choosy": {"choosy", "choosy:candidates=160"}}
+    arms |= {name: {name} for name in ("thrifty", "evolution")}
+
+    def searches(arm: str, figure: str) -> np.ndarray:
+        return np.array([row[figure] for row in rows if row["arm"] in arms[arm]])
+
+    text = " ".join((ROOT / "docs/search.md").read_text().split())
+    for figure, what in (("test", "test at {}"), ("optimism", "believed {} too much")):
+        mine = searches("choosy", figure)
+        assert len(mine) == 48
+        low, high = interval(mine)
+        assert f"{what.format(f'{mine.mean():.1f}')} ({low:.1f} to {high:.1f})" in text
+        for arm in ("thrifty", "evolution"):
+            row = difference(mine, searches(arm, figure))
+            low, high = sorted(map(abs, row["interval"]))
+            than = f"above `{arm}`" if figure == "test" else f"less than `{arm}`"
+            assert f"{abs(row['difference']):.1f} {than} ({low:.1f} to {high:.1f})" in text
 
 
 def test_what_was_found_on_cifar_100_is_as_its_runs_say() -> None:
