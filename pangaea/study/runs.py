@@ -10,7 +10,7 @@ import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from pangaea.errors import PangaeaError, ParseError, UnknownNameError
 from pangaea.files import save
+from pangaea.functions.cost import relative
 from pangaea.functions.equivalence import fingerprint
 from pangaea.study.study import Study
 
@@ -74,6 +75,12 @@ class Runs:
         """By name; `pandas.DataFrame(runs.columns)` works."""
         return {name: getattr(self, name) for name in COLUMNS}
 
+    @cached_property
+    def cost(self) -> np.ndarray:
+        """What each function costs alone, in times of ReLU's; nan for what is none."""
+        costs = {text: _cost(text) for text in dict.fromkeys(self.function.tolist())}
+        return np.array([costs[text] for text in self.function.tolist()], float)
+
     def __len__(self) -> int:
         return len(self.function)
 
@@ -122,6 +129,13 @@ class Runs:
 COLUMNS = tuple(field.name for field in fields(Runs))
 _WHOLE = ("candidate", "budget", "seed")
 _REAL = ("score", "seconds", "loss", "training")
+
+
+def _cost(text: str) -> float:
+    try:
+        return relative(text, "relu(x)")
+    except PangaeaError:
+        return math.nan
 
 
 def _column(name: str, values: list[Any]) -> np.ndarray:

@@ -59,6 +59,24 @@ def test_the_docs_count_the_open_table(published: Runs) -> None:
     assert counted in (REPOSITORY / "docs/bench.md").read_text(encoding="utf-8")
 
 
+def test_the_docs_say_how_many_ends_of_curves_are_missing(published: Runs) -> None:
+    scored = published[~np.isnan(published.score)]
+    shares = [np.isnan(column).mean() for column in (scored.loss, scored.training)]
+    assert (
+        "of {:.0%} and {:.0%} of the runs".format(*shares)
+        in (REPOSITORY / "docs/bench.md").read_text()
+    )
+
+
+def test_runs_know_what_their_functions_cost(published: Runs) -> None:
+    runs = published.where(study="wrn-10-4")
+    costs = dict(zip(runs.function.tolist(), runs.cost.tolist(), strict=True))
+    assert costs["relu(x)"] == 1.0
+    assert min(costs.values()) > 0.5
+    first = "mul(alpha*negative(swish(beta*selu(x))), hard_sigmoid(gamma*x))"
+    assert f"{costs[first]:.1f}" == "6.8"
+
+
 def test_a_run_of_the_open_table_has_a_score_or_a_reason(published: Runs) -> None:
     assert ((published.failure == "") == ~np.isnan(published.score)).all()
 
