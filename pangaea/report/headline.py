@@ -10,7 +10,7 @@ from pangaea.report import texts
 from pangaea.report.findings import cost, extent, references, state, tested
 from pangaea.report.measures import Scores, duration, moment, probability, spread, welch
 from pangaea.report.records import Row, Snapshot
-from pangaea.study.stages import PAPER, TEST
+from pangaea.study.stages import EVALUATION, PAPER, TEST
 from pangaea.tasks.goal import Goal
 from pangaea.wording import counted
 
@@ -35,6 +35,12 @@ def _sentence(study: Snapshot, best: Row | None) -> str:
     if study.paper:
         return f"{counted(len(study.runs(PAPER.name)), 'run')} of the paper's experiments."
     if not study.finished:
+        if evaluated := study.runs(EVALUATION.name):
+            functions = counted(len({run["function"] for run in evaluated}), "function")
+            return (
+                f"{counted(len(evaluated), 'run')} of {functions}, evaluated without a search; "
+                "pangaea.plot.evaluated draws how they trained."
+            )
         return "No candidate has its result yet."
     if all(row["score"] is None for row in study.finished):
         why = ", ".join(f"{count} × {reason}" for reason, count in study.failures.items())

@@ -103,6 +103,14 @@ def test_an_empty_study_says_so(paths: dict[str, Path]) -> None:
     assert sentence(paths["empty"]) == "No candidate has its result yet."
 
 
+def test_a_study_of_evaluated_functions_says_so(tmp_path: Path) -> None:
+    with Maker(tmp_path / "e.study") as maker, maker.study.transaction():
+        for text in ("relu(x)", "swish(x)"):
+            for seed in range(2):
+                maker.run("evaluation", None, text, seed, 70.0)
+    assert sentence(tmp_path / "e.study").startswith("4 runs of 2 functions, evaluated without a")
+
+
 def test_a_study_of_failures_says_why(paths: dict[str, Path]) -> None:
     with opened(paths["failed"]) as study:
         why = ", ".join(f"{count} × {reason}" for reason, count in study.failures.items())

@@ -44,7 +44,7 @@ def evaluated(
         colour = GREY if text == study.baseline else PALETTE[i % len(PALETTE)]
         longest = max(run["budget"] for run in runs if run["function"] == text)
         alike = [r for r in runs if r["function"] == text and r["budget"] == longest]
-        for kind, dash in (("training", "solid"), ("validation", "dash")):
+        for kind, dash in (("training", "dot"), ("validation", "solid")):
             hover = f"{theme.score('y', study.goal)} ({kind}, n = {len(alike)})"
             line = {"color": colour, "dash": dash}
             means = _means(study, alike, kind)
@@ -53,11 +53,11 @@ def evaluated(
         return theme.nothing(title, _NONE)
     return theme.figure(
         title,
-        f"The {study.goal.called()} on {runs[0]['task']}: solid on the training data, dashed on "
-        "the validation data; means over the runs.",
+        f"The {study.goal.called()} on {runs[0]['task']}: dotted on the training data, solid "
+        "on the validation data; means over the runs.",
         data,
         x=study.unit,
-        y=study.goal.label(),
+        y=f"{study.goal.label()}, dotted: training",
         xaxis=theme.counted(max(run["budget"] for run in runs)),
         hovermode="x unified",
         showlegend=True,

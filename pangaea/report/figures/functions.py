@@ -190,7 +190,7 @@ def curves(study: Snapshot, numbers: int | Sequence[int] | None = None) -> Spec:
         f"solid on the validation data; means of up to {runs} runs.",
         data,
         x=study.unit,
-        y=study.goal.label(),
+        y=f"{study.goal.label()}, dotted: training",
         xaxis=theme.counted(budget),
         hovermode="x unified",
         showlegend=True,

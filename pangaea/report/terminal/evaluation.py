@@ -77,8 +77,8 @@ def footer(judged: Sequence[dict[str, Any]]) -> str:
     first = judged[0]
     what = Goal(**first["goal"]).label(first["data"])
     lines = [
-        f"\n{what} on {first['task']}, mean ± sample sd; seconds: of all runs of a function, "
-        "starting up among the first one's"
+        f"\n{what} on {first['task']}, mean ± sample sd; seconds: of the quickest run, starting up "
+        "among those of a process's first"
     ]
     if first["against"] is not None:
         lines.append(legend(_formula(first["against"])))
