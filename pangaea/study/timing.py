@@ -125,7 +125,10 @@ class Limited(Unlimited):
         tried = self._study.asked(PROPOSED)
         more = max(0, self.expected(tried, settings.candidates) - tried)
         parts = [f"about {counted(more, 'candidate')}"] * (more > 0)
-        parts += ["the best again"] * (plan.contenders > 0)
+        rounds = settings.rounds
+        if plan.contenders < settings.contenders:
+            rounds = settings.smaller_rounds(plan.contenders)
+        parts += [f"the best again ({rounds})"] * (plan.contenders > 0)
         parts += [_tests(plan.runs, alone=plan.tested < settings.tested)] * (plan.runs > 0)
         self._runner.watch.note(
             f"{left:.1f} of {minutes:g} minutes are left, enough for {', '.join(parts) or 'no run'}"
@@ -213,7 +216,8 @@ class Limited(Unlimited):
         self._runner.watch.note(
             f"{', '.join(parts)} in {schedule.spent / 60:.1f} of {settings.minutes:g} minutes"
             + (f"; no time for {' and '.join(short)}" if short else "")
-            + "; its rounds were made smaller, to keep to their part" * ("rounds" in self._left_out)
+            + f"; its rounds were made smaller ({settings.rounds}), to keep to their part"
+            * ("rounds" in self._left_out)
         )
 
 

@@ -147,7 +147,7 @@ def test_with_time_enough_nothing_is_left_out(path: Path) -> None:
         assert left_out(study) == {"candidates": MOST_CANDIDATES}
     planned, done = watch.notes
     assert "of 30 minutes are left, enough for about" in planned
-    assert planned.endswith("the best again, 6 test runs each")
+    assert planned.endswith("the best again (10,10), 6 test runs each")
     assert "6 test runs each in" in done
     assert "no time for" not in done
 
@@ -224,7 +224,8 @@ def test_rounds_for_which_there_is_no_time_are_left_out_and_come_later(path: Pat
         again = study.scores("rerank")
         assert len(again[study.best(1)[0]["function"]]) > 1  # the first is one that stayed in it
     assert "the best trained again, 4 test runs each" in watch.notes[-1]
-    assert watch.notes[-1].endswith("its rounds were made smaller, to keep to their part")
+    smaller = ",".join(map(str, asked))
+    assert watch.notes[-1].endswith(f"were made smaller ({smaller}), to keep to their part")
     pg.resume(path, minutes=90, judge=instant, workers=0, candidates=200).close()
     with Study.open(path) as study:
         assert study.settings.rounds == rounds["rounds"]
