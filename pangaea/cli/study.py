@@ -140,6 +140,7 @@ def top(
 ) -> None:
     """Show the best functions of a study, finished or running."""
     from pangaea.report import findings, formats, records
+    from pangaea.report.front import comparing
     from pangaea.report.terminal import best
 
     with records.opened(study) as snapshot:
@@ -150,7 +151,8 @@ def top(
         else:
             console.print(best.table(snapshot, count), highlight=False)
             if (front := best.front_table(snapshot)) is not None:
-                say("\nbest at each cost")
+                longer = f"; {comparing(snapshot)}" if "longer" in front.headings else ""
+                say(f"\nbest at each cost{longer}")
                 console.print(front, highlight=False)
             say(best.footer(snapshot))
             if hint := best.export_hint(snapshot):

@@ -14,7 +14,7 @@ from pangaea.errors import PangaeaError, UnknownNameError
 from pangaea.files import save
 from pangaea.report import sources, texts
 from pangaea.report.findings import again, columns, judged_table, plain, reproduce
-from pangaea.report.front import front, meaning, shown
+from pangaea.report.front import comparing, front, longest, meaning, shown
 from pangaea.report.headline import headline
 from pangaea.report.measures import bare, mean_or_none
 from pangaea.report.page import document as page
@@ -114,12 +114,18 @@ def _markdown(study: Snapshot, name: str) -> str:
         parts.append("\n".join(f"- {name}: {_plain(what)}" for name, what in scores.items()))
     if dearer := front(study):
         cells = [
-            (shown(r["cost"]), r["number"] or "", r["readable"], bare(goal, r["score"]))
+            (
+                shown(r["cost"]),
+                r["number"] or "",
+                r["readable"],
+                bare(goal, r["score"]),
+                longest(goal, r),
+            )
             for r in dearer
         ]
         parts.append("Best at each cost:")
-        parts.append(_table(("cost", "candidate", "function", "search"), cells))
-        parts.append(f"- {_plain(meaning(study))}")
+        parts.append(_table(("cost", "candidate", "function", "search", "longer"), cells))
+        parts.append(f"- {_plain(meaning(study))}\n- {_plain(comparing(study))}")
     versions = ", ".join(f"{key} {value}" for key, value in how["versions"].items())
     if best := study.best(1):
         parts.append(f"Take it elsewhere:\n\n    {sources.command(best[0]['function'])}")

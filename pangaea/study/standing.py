@@ -35,7 +35,7 @@ def standing(study: Judged, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     than the rounds had, if the test's runs have such scores.
     """
     goal, baseline = study.goal, study.baseline_score
-    rerank, test, full = _again(study), study.scores(TEST.name), study.validations()
+    rerank, test, full = trained_again(study), study.scores(TEST.name), study.validations()
     functions, complete = contest(study, trials)
     rounds = rounds_of(study)[: complete or None]  # without those that time cut off
 
@@ -83,7 +83,7 @@ def contest(study: Judged, trials: Sequence[Trial]) -> tuple[list[str], int]:
     """Functions in their order after the complete rounds of training them again; how many these."""
     scores = {
         (text, budget): [study.goal.oriented(worth) for worth in study.goal.worths(scores)]
-        for text, by_budget in _again(study).items()
+        for text, by_budget in trained_again(study).items()
         for budget, scores in by_budget.items()
     }
     return played([trial.text for trial in trials], rounds_of(study), scores)
@@ -98,7 +98,7 @@ def unbiased(
     return scores.get(last.budget, ())[before:] or scores[max(scores)]
 
 
-def _again(study: Judged) -> dict[str, dict[int, list[float | None]]]:
+def trained_again(study: Judged) -> dict[str, dict[int, list[float | None]]]:
     """What training the best again gave: by function, then by budget."""
     scores: dict[str, dict[int, list[float | None]]] = {}
     for run in study.runs(RERANK.name):

@@ -30,7 +30,7 @@ def front(study: Snapshot) -> Spec:
         "mode": "lines+markers+text",
         "meta": {"wide": True},  # a narrow page shows the points alone
         "text": _labels(best, goal),
-        "textposition": ["top right", *["top left"] * (len(best) - 1)],
+        "textposition": _places(best, goal),
         "cliponaxis": False,
         "line": {"color": ORANGE, "width": 2, "shape": "hv"},
         "marker": {"color": ORANGE, "size": 9, "symbol": symbols},
@@ -39,7 +39,8 @@ def front(study: Snapshot) -> Spec:
     return theme.figure(
         title,
         f"A point is a candidate that scored better than {baseline} in the search, partly by luck; "
-        "the line joins those that nothing as cheap beats. The cost is that of the function alone "
+        "the line joins those that nothing as cheap beats, by the longest training that both had. "
+        "The cost is that of the function alone "
         "on a CPU, its operators' times added up: on a GPU they differ less.",
         [_points(rows, "candidates", goal) | faint, line],
         x=f"cost (times {shown(baseline, 40)})",
@@ -52,15 +53,28 @@ def front(study: Snapshot) -> Spec:
     )
 
 
+def _risen(best: Sequence[Row], goal: Goal) -> list[bool]:
+    """Which are above all before them; others are better in longer trainings alone."""
+    scores = [goal.oriented(row["score"]) for row in best]
+    return [score > max(scores[:i], default=-math.inf) for i, score in enumerate(scores)]
+
+
+def _places(best: Sequence[Row], goal: Goal) -> list[str]:
+    """Of the labels: where the line is not."""
+    places = ["top left" if up else "bottom right" for up in _risen(best, goal)]
+    return ["top right", *places[1:]]
+
+
 def _labels(best: Sequence[Row], goal: Goal) -> list[str]:
     """The formulas; none where it would be written over a better one's."""
-    least = _APART * abs(goal.gain(best[-1]["score"], best[0]["score"]))
-    labels, level = [], math.inf
-    for row in reversed(best):
-        score = goal.oriented(row["score"])
-        apart = level - score >= least
+    scores = [goal.oriented(row["score"]) for row in best]
+    least = _APART * (max(scores) - scores[0])
+    above = {True: math.inf, False: math.inf}  # the last label, of each place
+    labels = []
+    for row, score, up in reversed([*zip(best, scores, _risen(best, goal), strict=True)]):
+        apart = abs(above[up] - score) >= least
         labels.append(shown(row["readable"], _LABEL) if apart else "")
-        level = score if apart else level
+        above[up] = score if apart else above[up]
     return labels[::-1]
 
 

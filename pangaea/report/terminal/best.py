@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pangaea.functions.parser import parse
 from pangaea.report import findings, sources, texts
-from pangaea.report.front import front, meaning, shown
+from pangaea.report.front import front, longest, meaning, shown
 from pangaea.report.measures import bare, legend, probability, spread, stars, welch
 from pangaea.report.records import Row, Snapshot
 from pangaea.report.terminal.columns import Functions, Line
@@ -38,15 +38,21 @@ def table(study: Snapshot, count: int = TESTED) -> Functions:
 
 def front_table(study: Snapshot) -> Functions | None:
     """The best function at every cost; None as long as none is better than the baseline."""
+    rows = [] if study.general or study.paper else front(study)
+    longer = any(row["longer"] is not None for row in rows)
     lines = [
         Line(
             row["readable"],
-            [shown(row["cost"]), bare(study.goal, row["score"])],
+            [
+                shown(row["cost"]),
+                bare(study.goal, row["score"]),
+                *([longest(study.goal, row)] if longer else []),
+            ],
             f"#{row['number']}" if row["number"] else "",
         )
-        for row in ([] if study.general or study.paper else front(study))
+        for row in rows
     ]
-    return Functions(["cost", "search"], lines) if lines else None
+    return Functions(["cost", "search", *(["longer"] * longer)], lines) if lines else None
 
 
 def general_table(rows: Sequence[Row], goals: Mapping[str, Goal]) -> Functions:
