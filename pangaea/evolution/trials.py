@@ -38,6 +38,7 @@ class Trial(NamedTuple):
     score: float | None  # the mean at the largest budget that gave one; None if every run failed
     cost: float = 0.0  # seconds of all its runs
     failure: str | None = None  # of the last run that failed
+    waiting: int = 0  # further runs that were asked for and have no result yet
 
     @property
     def function(self) -> Function:
@@ -55,6 +56,7 @@ class Trial(NamedTuple):
             score=mean_score(runs),
             cost=self.cost + seconds,
             failure=failure or self.failure,
+            waiting=max(0, self.waiting - 1),
         )
 
 

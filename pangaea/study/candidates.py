@@ -34,7 +34,7 @@ def trials(connection: sqlite3.Connection, goal: Goal) -> list[Trial]:
         single = [
             new(
                 Trial,
-                (number, text, parent, (new(Measured, (budget, score)),), score, cost, why),
+                (number, text, parent, (new(Measured, (budget, score)),), score, cost, why, 0),
             )
             for number, text, parent, budget, score, cost, why in rows
         ]

@@ -61,7 +61,8 @@ class Search:
         self.trials: list[Trial] = study.trials()
         self._places = {trial.number: i for i, trial in enumerate(self.trials)}
         self._propose = strategy(self.settings.strategy).propose
-        self._tuning = self.settings.oriented(self.goal)
+        full = int(study.task["budgets"]["full"])
+        self._tuning = replace(self.settings.oriented(self.goal), longest=full)
         if self.settings.cost is not None:
             dearest = self.settings.cost * cost(study.baseline)
             self._tuning = replace(self._tuning, dearest=dearest)
@@ -72,6 +73,9 @@ class Search:
         self._parents = study.parents_pending()  # of the candidates that wait for a first result
         self._bad = 0  # failures in a row that need not be the functions' fault
         self._common = self.settings.seeds == "common"
+        for run in study.pending([PROMOTION.name]):
+            assert run.wanted.candidate is not None
+            self._wait_for(run.wanted.candidate)
 
     def run(self) -> None:
         """All that is left of it."""
@@ -154,7 +158,7 @@ class Search:
         self._asked = number
         if isinstance(proposal, Again):
             stage, candidate = PROMOTION, proposal.number
-            text = self.trials[self._places[candidate]].text
+            text = self._wait_for(candidate).text
         else:
             self._numbered += 1
             stage, candidate, text = SEARCH, self._numbered, str(proposal.function)
@@ -167,6 +171,14 @@ class Search:
         seed = self._seed(SEARCH, what)
         wanted = self._wanted(stage, candidate, text, seed)
         return self.study.ask(wanted._replace(budget=budget))
+
+    def _wait_for(self, candidate: int) -> Trial:
+        """A candidate of which a further run is asked for; strategies see that."""
+        place = self._places[candidate]
+        trial = self.trials[place] = self.trials[place]._replace(
+            waiting=self.trials[place].waiting + 1
+        )
+        return trial
 
     def _proposed(self, rng: Random) -> Proposal | Again:
         """A function of the warm start, or what the strategy proposes that is not too dear."""

@@ -201,6 +201,27 @@ def test_all_searches_of_choosy_together_are_as_said() -> None:
             assert f"{abs(row['difference']):.1f} {than} ({low:.1f} to {high:.1f})" in text
 
 
+def test_what_rungs_find_is_as_their_searches_say() -> None:
+    names = ("strategies", "strategies-restarts", "strategies-rungs")
+    files = [json.loads((RESULTS / f"{name}.json").read_text()) for name in names]
+    plain = {"choosy", "choosy:candidates=160"}
+    without = [row["test"] for file in files for row in file["rows"] if row["arm"] in plain]
+    mine = np.array([row["test"] for row in files[-1]["rows"]])
+    assert (len(mine), len(without)) == (32, 48)
+    figures = files[-1]["arms"]["choosy:candidates=133;rungs=4"]
+    compared = difference(mine, np.array(without))
+    text = " ".join((ROOT / "docs/search.md").read_text().split())
+    for value, (low, high), what in (
+        (figures["test"], figures["test_interval"], "test at {}"),
+        (compared["difference"], compared["interval"], "{} above the 48 without"),
+        (figures["optimism"], figures["optimism_interval"], "believed {} too much"),
+    ):
+        words = f"{what.format(f'{value:.1f}')} ({low:.1f} to {high:.1f}".replace("-", "−")
+        assert words in text
+    assert f"32 searches of {figures['candidates']:.0f} functions" in text
+    assert figures["units"] == 4780
+
+
 def test_what_was_found_on_cifar_100_is_as_its_runs_say() -> None:
     table = (ROOT / "docs/search.md").read_text().split("| function | a quarter of the pixels")[1]
     rows = table.split("\n\n")[0].replace("\\|", "¦").splitlines()[2:]

@@ -12,7 +12,7 @@ from pangaea.evolution.freedom import freedom
 from pangaea.evolution.strategies import choosy, strategies, strategy
 from pangaea.evolution.strategies.evolution import Settings
 from pangaea.evolution.strategies.thrifty import may_learn
-from pangaea.evolution.trials import Measured, Proposal, Trial, generator, mean_score
+from pangaea.evolution.trials import Again, Measured, Proposal, Trial, generator, mean_score
 from pangaea.functions.equivalence import fingerprint
 from pangaea.functions.expression import Function
 from pangaea.functions.parser import parse
@@ -203,6 +203,25 @@ def test_a_choosy_search_trains_freer_functions_than_a_thrifty_one() -> None:
 def freed(free: float) -> float:
     """What the strategy thinks of it: beyond 3 a function is hardly there."""
     return free if free < 3 else 0.0
+
+
+def test_with_rungs_the_best_of_so_many_is_trained_again_twice_as_long() -> None:
+    told = choosy.Settings(population=8, rungs=3)
+    scores = {1: 0.5, 2: 0.9, 3: 0.7, 4: 0.8, 5: 0.6}
+    trials = [trial(number, "relu(x)", score) for number, score in scores.items()]
+
+    def proposed(trials: list[Trial]) -> Proposal | Again:
+        return choosy.propose(trials, generator(0, 9), told)
+
+    assert isinstance(proposed(trials[:2]), Proposal)
+    assert proposed(trials[:3]) == Again(2, 2 * trials[1].runs[0].budget)
+    trials[1] = trials[1]._replace(waiting=1)  # it runs
+    assert isinstance(proposed(trials), Proposal)
+    six = [*trials, trial(6, "relu(x)", None)]
+    assert proposed(six) == Again(4, 2 * trials[3].runs[0].budget)
+    six[1] = six[1].after(Measured(40, 0.4), 1.0, None)
+    assert (six[1].waiting, six[1].score) == (0, 0.4)
+    assert proposed(six) == Again(4, 2 * trials[3].runs[0].budget)
 
 
 def test_a_choosy_search_takes_a_part_as_it_comes() -> None:

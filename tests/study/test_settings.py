@@ -88,7 +88,7 @@ def test_every_field_is_declared_but_what_is_made_of_others() -> None:
         assert {f.name for f in fields(owner)} - {d.name for d in declarations(owner)} == others
     for strategy in strategies().values():
         own = {d.name for d in declarations(strategy.settings)}
-        assert {f.name for f in fields(strategy.settings)} - own == {"space", "dearest"}
+        assert {f.name for f in fields(strategy.settings)} - own == {"space", "dearest", "longest"}
         assert own.isdisjoint(d.name for d in declarations(Settings))
 
 
@@ -98,7 +98,7 @@ def test_every_strategy_says_what_it_is_and_what_it_can_be_told() -> None:
         "evolution": {"population", "sample", "threshold"},
         "nonparametric": {"population", "sample", "threshold"},
         "thrifty": {"population", "sample", "threshold"},
-        "choosy": {"population", "sample", "threshold", "children", "unscreened"},
+        "choosy": {"population", "sample", "threshold", "children", "unscreened", "rungs"},
         "random-search": set(),
         "random-sampling": set(),
     }

@@ -152,6 +152,17 @@ def test_with_time_enough_nothing_is_left_out(path: Path) -> None:
     assert "no time for" not in done
 
 
+@pytest.mark.parametrize("budget", [2, 3, 4])
+def test_nothing_is_promoted_twice_nor_beyond_the_full_budget(path: Path, budget: int) -> None:
+    given = TIMED | {"strategy": "choosy", "rungs": 3, "candidates": 40, "children": 1}
+    with created(path, budget=budget, rerank=False, minutes=60, runs=0, **given) as study:
+        searched(study, Simulated(4, steady))
+        again = [run["candidate"] for run in study.runs("promotion")]
+        assert len(again) == len(set(again)) >= 8
+        assert {run["budget"] for run in study.runs("promotion")} == {4}
+        assert study.proposed() == 40 - len(again)
+
+
 def test_a_plan_names_what_there_is_to_run(path: Path) -> None:
     given = TIMED | {"candidates": 10, "runs": 0}
     with created(path, minutes=30, rerank=False, **given) as study:

@@ -25,10 +25,11 @@ Propose = Callable[[Sequence[Trial], Random, Any], Proposal | Again]
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Declared):
-    """What every strategy is told: which functions there are, and what one may cost."""
+    """What every strategy is told: the functions, what one may cost, how long it may train."""
 
     space: Space = PAPER
     dearest: float = math.inf
+    longest: float = math.inf
 
     def affordable(self, function: Function) -> bool:
         return self.dearest == math.inf or cost(str(function)) <= self.dearest

@@ -7,11 +7,12 @@ compared shares its seeds, and the best are run again in rounds that halve them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from random import Random
 
 from pangaea.evolution.freedom import freedom
 from pangaea.evolution.strategies import evolution, thrifty
-from pangaea.evolution.trials import Proposal, Trial
+from pangaea.evolution.trials import Again, Proposal, Trial
 from pangaea.settings import setting
 
 DEFAULTS = {"seeds": "common", "rounds": "16,8,4,4,2,2,2,2"}
@@ -24,10 +25,15 @@ class Settings(evolution.Settings):
 
     children: int = setting(20, "Children of which one is trained.", least=1, most=1000)
     unscreened: float = setting(0.25, "What part is taken as it comes.", least=0, most=1)
+    rungs: int = setting(
+        0, "The best one of so many is trained again, twice as long; 0: none.", least=0, most=100
+    )
 
 
-def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal:
+def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposal | Again:
     """What thrifty proposes, or the freest of several such."""
+    if settings.rungs and (again := _promoted(trials, settings)):
+        return again
     count = 1 if rng.random() < settings.unscreened else settings.children
     children: list[Proposal] = []
     for _ in range(count):
@@ -36,6 +42,15 @@ def propose(trials: Sequence[Trial], rng: Random, settings: Settings) -> Proposa
             return max(children, key=_promise, default=child)
         children.append(child)
     return max(children, key=_promise)
+
+
+def _promoted(trials: Sequence[Trial], settings: Settings) -> Again | None:
+    """The best that was trained once, as soon as so many more functions are there."""
+    once = [trial for trial in trials if len(trial.runs) + trial.waiting == 1]
+    best = max((t for t in once if t.score is not None), key=attrgetter("score"), default=None)
+    if best is None or len(trials) - len(once) >= len(trials) // settings.rungs:
+        return None
+    return Again(best.number, int(min(2 * best.runs[0].budget, settings.longest)))
 
 
 def _promise(child: Proposal) -> float:
