@@ -73,6 +73,6 @@ def cost(function: str) -> float:
     return float(COSTS[CALL] + sum(map(COSTS.__getitem__, steps(resolve(function)))))
 
 
-def relative(function: str, baseline: str) -> float:
+def relative(function: str, baseline: str = "relu(x)") -> float:
     """How many times as much as the baseline it costs."""
     return cost(function) / cost(baseline)

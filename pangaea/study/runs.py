@@ -77,7 +77,7 @@ class Runs:
 
     @cached_property
     def cost(self) -> np.ndarray:
-        """What each function costs alone, in times of ReLU's; nan for what is none."""
+        """What each function costs alone, in times of the usual baseline's; nan for what is none."""
         costs = {text: _cost(text) for text in dict.fromkeys(self.function.tolist())}
         return np.array([costs[text] for text in self.function.tolist()], float)
 
@@ -133,7 +133,7 @@ _REAL = ("score", "seconds", "loss", "training")
 
 def _cost(text: str) -> float:
     try:
-        return relative(text, "relu(x)")
+        return relative(text)
     except PangaeaError:
         return math.nan
 

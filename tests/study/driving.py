@@ -140,4 +140,5 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever the tests' own terminal does
     _serve()
