@@ -77,7 +77,7 @@ class Runs:
 
     @cached_property
     def cost(self) -> np.ndarray:
-        """What each function costs alone, in times of the usual baseline's; nan for what is none."""
+        """What each function costs alone, in times of the usual baseline; nan for none."""
         costs = {text: _cost(text) for text in dict.fromkeys(self.function.tolist())}
         return np.array([costs[text] for text in self.function.tolist()], float)
 
