@@ -122,6 +122,9 @@ def test_that_there_is_no_time_to_try_again_is_no_fault_of_the_baseline(path: Pa
             run(study, partial(breaking, "test"))
         Search(study, runner(study, instant), NoTime(0)).run()
         assert len(study.failed(["test"], OUTSIDE)) == 10
+        study.change(replace(study.settings, runs=0, rounds="4,4"))  # no test is wanted any more
+        run(study)
+        assert len(study.runs("rerank")) == 8
 
 
 def test_what_failed_is_tried_again_although_fewer_runs_are_wanted_now(path: Path) -> None:
